@@ -1,6 +1,9 @@
 #include "common/index/index_builder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -8,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/error_details.h"
@@ -16,7 +20,6 @@
 #include "common/base/status_within.h"
 #include "common/base/usable_memory.h"
 #include "common/base/work_on_threads.h"
-#include "common/bundle/layout.h"
 #include "common/bundle/probe_file.h"
 #include "common/bundle/rows_on_disk.h"
 #include "common/bundle/store_lock.h"
@@ -68,18 +71,18 @@ absl::Status CheckDisk(absl::string_view directory, const GenerationManifest& ma
       " left; make room, or choose a kind or a code that takes less"));
 }
 
-// What killed builds have left beside the shards' files, of these.
-absl::Status RemoveTemporaries(absl::string_view directory) {
-  namespace fs = std::filesystem;
-  const fs::path folder = fs::path(JoinPath(directory, ShardFileName(0, 1, ""))).parent_path();
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    std::error_code failed;
-    if (at->path().extension() == ".tmp" && !fs::remove(at->path(), failed) && failed) {
-      return FileError("remove", at->path().string(), failed.value());
-    }
+// What killed builds have left beside the shards' files.  Index files are written by whoever holds
+// the lock of the build; other temporary files may be somebody's who still writes.
+absl::Status RemoveTornFiles(absl::string_view directory, const IndexKind& kind) {
+  const std::string ours = absl::StrCat(".", kind.name, ".");
+  const std::string folder = JoinPath(directory, "shards");
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(folder));
+  for (const std::string& name : names) {
+    if (!absl::StrContains(name, ours) || !absl::EndsWith(name, ".tmp")) continue;
+    const std::string path = JoinPath(folder, name);
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return FileError("remove", path, errno);
   }
-  return error ? FileError("read folder", folder.string(), error.value()) : absl::OkStatus();
+  return absl::OkStatus();
 }
 
 absl::Status TooLittle(const IndexKind& kind, int shard, int64_t beside, int64_t rows,
@@ -288,7 +291,7 @@ absl::Status BuildIndexes(absl::string_view directory, const IndexKind& kind,
        {"memory_bytes", plan.bytes}});
   RETURN_IF_ERROR(MakeDirectories(IndexWorkFolder(directory)));
   ASSIGN_OR_RETURN(const StoreLock lock, LockIndexBuild(IndexWorkFolder(directory)));
-  RETURN_IF_ERROR(RemoveTemporaries(directory));
+  RETURN_IF_ERROR(RemoveTornFiles(directory, kind));
   RETURN_IF_ERROR(CheckDisk(directory, *manifest, kind));
   Builder builder(directory, options, plan, &kind, pool, call, progress, manifest);
   RETURN_IF_ERROR(builder.Build());

@@ -129,7 +129,9 @@ class Trials {
     const auto& efforts = manifest.shards(0).efforts();
     tried.efforts.assign(efforts.begin(), efforts.end());
     const EffortCurve curve(manifest.shards(0));
-    const int effort = curve.EffortFor(target_.recall, kRecallAmong);
+    // An exact one has one point, and no effort changes what it takes.
+    const int effort = trial.kind->exact ? manifest.shards(0).efforts(0).effort()
+                                         : curve.EffortFor(target_.recall, kRecallAmong);
     if (curve.RecallAt(effort, kRecallAmong) >= target_.recall) {
       tried.seconds = curve.SecondsAt(effort);
     }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/usable_cores.h"
@@ -57,9 +58,10 @@ void Tell(const ReindexOptions& options, const Reindexed& made, const Console& c
         "shard %d: finds %.4f of the ten best at effort %d, in %.3f ms\n", i,
         curve.RecallAt(effort, kRecallAmong), effort, curve.SecondsAt(effort) * 1e3);
   }
-  console.err << "report: "
-              << GenerationDirectory(options.store, manifest.index(), manifest.generation()) << "/"
-              << kReportFile << "\n";
+  const std::string report = JoinPath(
+      GenerationDirectory(options.store, manifest.index(), manifest.generation()), kReportFile);
+  // Where nothing was chosen or built there is none.
+  if (FileExists(report)) console.err << "report: " << report << "\n";
   console.out << manifest.generation() << "\n";
 }
 
@@ -78,9 +80,9 @@ absl::Status MakeAndPublish(const Arguments& arguments, const Console& console) 
   return absl::OkStatus();
 }
 
-// Names as they are typed.
+// Names as they are typed, that of a kind as it is.
 std::string AsFlags(absl::string_view message) {
-  return absl::StrReplaceAll(message, {{"_", "-"}});
+  return absl::StrReplaceAll(message, {{"flat_int8", "flat_int8"}, {"_", "-"}});
 }
 
 }  // namespace

@@ -263,9 +263,14 @@ TEST_CASE("a build that was cut off goes on from there, to the same bytes") {
   rig.own_kitchen.started = 0;
   const std::string torn =
       JoinPath(rig.directory, absl::StrCat(ShardFileName(2, 3, "fake"), ".12.0.tmp"));
-  REQUIRE(WriteFileAtomically(torn, "what was written until then").ok());
+  const std::string others =
+      JoinPath(rig.directory, absl::StrCat(ShardFileName(2, 3, "vectors"), ".13.0.tmp"));
+  for (const std::string& path : {torn, others}) {
+    REQUIRE(WriteFileAtomically(path, "what was written until then").ok());
+  }
   REQUIRE(rig.Build(kind).ok());
   CHECK(!FileExists(torn));
+  CHECK(FileExists(others));
   CHECK(rig.own_kitchen.started == 1);       // the last shard
   CHECK(rig.own_kitchen.first_stages == 3);  // and not its first stage
   CHECK(rig.Files() == expected);

@@ -160,6 +160,18 @@ TEST_CASE("without a bound of memory the fastest at the recall is chosen") {
   CHECK(choice->sample_rows == choice->shard_rows);
 }
 
+TEST_CASE("of kinds that are exact the fastest is chosen for a recall of 1") {
+  Rig rig;
+  IndexKind slow = kSmallSlow, fast = kMiddle;
+  slow.exact = fast.exact = true;
+  rig.trials = {Trial(kLargeFast), Trial(slow), Trial(fast)};
+  rig.target.recall = 1;
+  const auto choice = rig.Choose();
+  REQUIRE(choice.ok());
+  CHECK(choice->spec.kind() == "middle");
+  CHECK(choice->tried[2].seconds < 1e-2);
+}
+
 TEST_CASE("memory an item is a bound, rows included") {
   Rig rig;
   rig.target.bytes_per_item = 100 + kRowBytes;
