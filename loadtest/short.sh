@@ -55,25 +55,35 @@ forget_other_models() {
   done
 }
 
+add_model() {  # FOLDER
+  "$bin/sightlinectl/sightlinectl" add-model "deploy/demo/model/$1" --store "$store" \
+    2>>"$state/second.log"
+}
+
 # A second generation, for the swap: the demo's, without its clip art and behind a graph, so that
 # indexes of two kinds change places.  What it holds is encoded already.  Then the whole is
 # published again.
 make_second_generation() {
   grep -qsF '"hnsw"' "$store"/indexes/images/generations/*/manifest.json && return 0
-  echo 'index_build: {kind: hnsw, code: int8}' >"$state/second.yaml"
-  local bin ctl encoder reranker
+  local bin encoder reranker
   bin=$(bazel info bazel-bin 2>/dev/null)/services
-  ctl=$bin/sightlinectl/sightlinectl
-  encoder=$("$ctl" add-model deploy/demo/model/encoder --store "$store" 2>>"$state/demo.log")
-  reranker=$("$ctl" add-model deploy/demo/model/reranker --store "$store" 2>>"$state/demo.log")
-  "$bin/corpus_encoder/corpus_encoder" --config "$state/second.yaml" --store "$store" \
-    --model "$encoder" --reranker "$reranker" --corpus stamps --corpus emoji --shards 2 >>"$state/demo.txt" 2>>"$state/demo.log"
+  encoder=$(add_model encoder) && reranker=$(add_model reranker) || return 1
+  cat >"$state/second.yaml" <<END
+store: "$store"
+model: $encoder
+reranker: $reranker
+corpora: [{kind: stamps}, {kind: emoji}]
+shards: 2
+index_build: {kind: hnsw, code: int8}
+END
+  "$bin/corpus_encoder/corpus_encoder" --config "$state/second.yaml" \
+    >>"$state/second.log" 2>&1 || { tail -n 20 "$state/second.log" >&2; return 1; }
   make_store
 }
 
 forget_other_models
 if ! make_store || ! make_second_generation; then
-  echo "short: the demo's store could not be made; the reason is above or in $state/demo.log" >&2
+  echo "short: the demo's store could not be made; the reason is above or in $state/demo.log and second.log" >&2
   exit 1
 fi
 
