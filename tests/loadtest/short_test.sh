@@ -26,6 +26,25 @@ esac
 echo "PASS  $1"
 END
   chmod +x "$T/deploy/demo/run.sh" "$T/loadtest/run.sh"
+  for generation in a b; do
+    echo '{"kind": "hnsw"}' >"$T/state/store/indexes/images/generations/$generation/manifest.json"
+  done
+}
+
+# Programs that make the second generation where there is none; the encoder takes what the real one
+# takes: a configuration, and then nothing else.
+forget_second_generation() {
+  rm "$T"/state/store/indexes/images/generations/*/manifest.json
+  mkdir -p "$T/path" "$T/bin/services/sightlinectl" "$T/bin/services/corpus_encoder"
+  printf '#!/usr/bin/env bash\necho "%s/bin"\n' "$T" >"$T/path/bazel"
+  printf '#!/usr/bin/env bash\nbasename "$2"\n' >"$T/bin/services/sightlinectl/sightlinectl"
+  cat >"$T/bin/services/corpus_encoder/corpus_encoder" <<'END'
+#!/usr/bin/env bash
+[ "$#" = 2 ] && [ "$1" = --config ] || { echo 'wrong usage'; exit 2; }
+cp "$2" "$(dirname "$0")/encoded"
+END
+  chmod +x "$T/path/bazel" "$T"/bin/services/*/*
+  PATH=$T/path:$PATH
 }
 
 die() { echo "  $*"; sed 's/^/  | /' "$T/out" 2>/dev/null; exit 1; }
@@ -44,6 +63,22 @@ all_hold() {
   ends 0
   says 'PASS  short_swap'
   says 'scenarios: 5 passed, 0 failed, 0 could not be told'
+}
+
+a_second_generation_behind_a_graph_is_made() {
+  forget_second_generation
+  ends 0 a
+  grep -q 'kind: hnsw' "$T/bin/services/corpus_encoder/encoded" || die 'it is another index'
+  grep -q 'model: encoder' "$T/bin/services/corpus_encoder/encoded" || die 'it has no model'
+}
+
+without_a_second_generation_nothing_runs() {
+  forget_second_generation
+  printf '#!/usr/bin/env bash\necho no disk; exit 1\n' >"$T/bin/services/corpus_encoder/corpus_encoder"
+  ends 1 a
+  says 'no disk'
+  says 'could not be made'
+  [ ! -e "$T/ran" ] || die "ran $(cat "$T/ran")"
 }
 
 one_fails_and_the_others_run_all_the_same() {
@@ -87,7 +122,8 @@ failure_counts_before_doubt() {
   says 'scenarios: 1 passed, 1 failed, 1 could not be told'
 }
 
-for case in all_hold one_fails_and_the_others_run_all_the_same \
+for case in all_hold a_second_generation_behind_a_graph_is_made \
+  without_a_second_generation_nothing_runs one_fails_and_the_others_run_all_the_same \
   doubt_is_no_failure_and_its_reason_is_told doubt_is_given_one_more_try \
   failed_requests_are_failures_in_doubt_too what_cannot_be_measured_is_told \
   failure_counts_before_doubt; do
