@@ -67,6 +67,7 @@ absl::Status FileError(absl::string_view what, absl::string_view path, int error
       return absl::PermissionDeniedError(message);
     case ENOSPC:
     case EDQUOT:
+      return absl::ResourceExhaustedError(absl::StrCat(message, "; make room there"));
     case EFBIG:
     case EMFILE:
     case ENFILE:

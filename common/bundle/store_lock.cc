@@ -15,7 +15,7 @@ namespace {
 
 absl::Status InProgress(const std::string& directory, const char* what) {
   return absl::AbortedError(
-      absl::StrCat(directory, ": another ", what, " is in progress; try again"));
+      absl::StrCat(directory, ": another ", what, " is in progress; try again when it has ended"));
 }
 
 // Of `path`, which is open as `fd`, below or for `directory`.
@@ -48,7 +48,7 @@ absl::StatusOr<StoreLock> LockPruning(const std::string& directory) {
 }
 
 absl::StatusOr<StoreLock> LockGeneration(const std::string& directory) {
-  constexpr char kWhat[] = "process that writes this generation";
+  constexpr char kWhat[] = "run that writes this generation";
   Descriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat opened = {};
   if (fd.get() >= 0 && ::fstat(fd.get(), &opened) != 0) return FileError("stat", directory, errno);

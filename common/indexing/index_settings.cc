@@ -7,11 +7,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/manifest.h"
 #include "common/index/effort_curve.h"
+#include "common/index/index_builder.h"
 #include "common/index/index_kinds.h"
+#include "common/index/spec_defaults.h"
 
 namespace sightline {
 namespace {
@@ -75,13 +78,6 @@ absl::Status CheckTogether(const IndexSettings& settings) {
   return absl::OkStatus();
 }
 
-absl::Status CheckKind(const bundle::v1::IndexSpec& spec) {
-  bundle::v1::GenerationManifest manifest;
-  *manifest.mutable_index_spec() = spec;
-  const absl::Status status = IndexKindOf(manifest).status();
-  return status.ok() ? status : absl::InvalidArgumentError(status.message());
-}
-
 bundle::v1::IndexSpec SpecOf(const IndexSettings& settings, double recall) {
   bundle::v1::IndexSpec spec;
   spec.set_kind(settings.kind);
@@ -100,6 +96,15 @@ bundle::v1::IndexSpec SpecOf(const IndexSettings& settings, double recall) {
     spec.mutable_hnsw()->set_refine(settings.refine);
   }
   return spec;
+}
+
+// Of what a manifest has, the names that settings have.
+std::string InSettings(absl::string_view message) {
+  return absl::StrReplaceAll(message, {{"index_spec.ivf.list_count", "lists"},
+                                       {"index_spec.hnsw.link_count", "links"},
+                                       {"index_spec.ivf.", ""},
+                                       {"index_spec.hnsw.", ""},
+                                       {"index_spec: ", ""}});
 }
 
 }  // namespace
@@ -150,7 +155,7 @@ absl::StatusOr<IndexWish> WishOf(const IndexSettings& settings) {
   wish.max_bytes = settings.max_memory;
   if (!settings.kind.empty()) {
     wish.spec = SpecOf(settings, recall);
-    RETURN_IF_ERROR(CheckKind(wish.spec));
+    RETURN_IF_ERROR(CheckIndexWish(wish, limits::kMaxDimension));
     return wish;
   }
   if (recall == 0 && !settings.fastest && settings.bytes_per_item == 0) {
@@ -164,6 +169,18 @@ absl::StatusOr<IndexWish> WishOf(const IndexSettings& settings) {
   target.seed = settings.seed;
   wish.target = target;
   return wish;
+}
+
+absl::Status CheckIndexWish(const IndexWish& wish, int dimension) {
+  if (wish.spec.kind().empty()) return absl::OkStatus();
+  bundle::v1::GenerationManifest manifest;
+  *manifest.mutable_index_spec() = wish.spec;
+  // What is left open suits every number of rows.
+  FillIndexSpec(/*rows=*/1, dimension, manifest.mutable_index_spec());
+  const absl::StatusOr<const IndexKind*> kind = IndexKindOf(manifest);
+  if (!kind.ok()) return absl::InvalidArgumentError(kind.status().message());
+  const absl::Status status = CheckIndexSpec(manifest.index_spec(), dimension, **kind);
+  return status.ok() ? status : absl::InvalidArgumentError(InSettings(status.message()));
 }
 
 IndexWish ReadIndexWish(ConfigReader root, absl::string_view name) {

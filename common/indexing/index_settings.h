@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
@@ -62,8 +63,13 @@ struct IndexSettings {
 // kind, its parameters and the seed, where a command has others alike: "index-".
 void AddIndexFlags(absl::string_view prefix, Flags* flags, IndexSettings* settings);
 
-// InvalidArgument for a kind that there is none of, and for what does not go together.
+// InvalidArgument for a kind or a code that there is none of, and for what does not go together.
 absl::StatusOr<IndexWish> WishOf(const IndexSettings& settings);
+
+// InvalidArgument for parameters of a kind that `wish` names which it does not take for embeddings
+// of `dimension` numbers; WishOf has refused what it takes for none.  For those who are about to
+// write a generation: MakeIndex would say it when the shards are written.
+absl::Status CheckIndexWish(const IndexWish& wish, int dimension);
 
 // Reads the section `name`, with its problems.
 IndexWish ReadIndexWish(ConfigReader root, absl::string_view name);

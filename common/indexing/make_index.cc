@@ -14,15 +14,6 @@
 
 namespace sightline {
 
-absl::Status CheckIndexWish(const IndexWish& wish, int64_t item_count, int dimension) {
-  if (wish.spec.kind().empty()) return absl::OkStatus();
-  bundle::v1::GenerationManifest manifest;
-  *manifest.mutable_index_spec() = wish.spec;
-  FillIndexSpec(item_count, dimension, manifest.mutable_index_spec());
-  ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
-  return CheckIndexSpec(manifest.index_spec(), dimension, *kind);
-}
-
 absl::Status MakeIndex(absl::string_view directory, const IndexWish& wish,
                        const QuerySource& queries, const MakeIndexOptions& options,
                        ComputePool* pool, const CallContext& call, Progress* progress,

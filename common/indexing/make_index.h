@@ -7,7 +7,6 @@
 #ifndef SIGHTLINE_COMMON_INDEXING_MAKE_INDEX_H_
 #define SIGHTLINE_COMMON_INDEXING_MAKE_INDEX_H_
 
-#include <cstdint>
 #include <functional>
 
 #include "absl/status/status.h"
@@ -24,10 +23,6 @@ namespace sightline {
 
 // At most `count` queries like those that the index will be asked; none if there are none.
 using QuerySource = std::function<absl::StatusOr<EmbeddingMatrix>(int count)>;
-
-// InvalidArgument for a kind that `wish` names with parameters that it does not take for
-// `item_count` items of `dimension` numbers: as MakeIndex would say when shards are written.
-absl::Status CheckIndexWish(const IndexWish& wish, int64_t item_count, int dimension);
 
 struct MakeIndexOptions {
   double exact_floor = 0.99;  // of the recall of exact kinds

@@ -13,7 +13,7 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/shard_files.h"
-#include "common/indexing/make_index.h"
+#include "common/indexing/index_settings.h"
 #include "loadtest/synthesize/grown_vectors.h"
 #include "loadtest/synthesize/synthetic_shard.h"
 
@@ -222,7 +222,7 @@ absl::StatusOr<SynthesisPlan> PlanSynthesis(const SynthesisOptions& options) {
     RETURN_IF_ERROR(CheckLike(plan, /*has_encoder=*/!options.encoder_model.empty()));
   }
   RETURN_IF_ERROR(PlanFeatures(&plan));
-  RETURN_IF_ERROR(CheckIndexWish(options.index_wish, options.items, plan.embedding.dimension()));
+  RETURN_IF_ERROR(CheckIndexWish(options.index_wish, plan.embedding.dimension()));
   if (options.vectors.clusters == 0) {
     plan.options.vectors.clusters = ClustersFor(options.items);
   }

@@ -15,6 +15,7 @@
 #include "common/bundle/manifest.h"
 #include "common/index/index_builder.h"
 #include "common/index/probe_queries.h"
+#include "common/indexing/index_settings.h"
 #include "common/log/log.h"
 #include "common/object_store/upload.h"
 #include "services/corpus_encoder/base_choice.h"
@@ -83,6 +84,7 @@ absl::StatusOr<EncodeSummary> CorpusEncoderJob::Run(const CallContext& call) {
 absl::Status CorpusEncoderJob::RunSteps(const CallContext& call) {
   summary_.worker = options_.share.worker;
   summary_.workers = options_.share.workers;
+  RETURN_IF_ERROR(CheckIndexWish(options_.index, embedding_.dimension()));
   RETURN_IF_ERROR(CheckModelsForCorpus(models_));
   RETURN_IF_ERROR(CheckModelReads(*models_.encoder, corpora_));
   for (const CorpusModels::Reranker& reranker : models_.rerankers) {

@@ -106,6 +106,14 @@ absl::StatusOr<float> ParseRecall(const std::string& text) {
       absl::StrCat("--recall: '", text, "' is not more than 0 and at most 1"));
 }
 
+absl::StatusOr<TagFilter> FilterOf(const QueryFlags& flags) {
+  TagFilter filter;
+  ASSIGN_OR_RETURN(filter.any, TagsOf("any", flags.any));
+  ASSIGN_OR_RETURN(filter.all, TagsOf("all", flags.all));
+  ASSIGN_OR_RETURN(filter.none, TagsOf("none", flags.none));
+  return filter;
+}
+
 // Problems of the command line come first, then those of files.
 absl::Status CheckQuery(const QueryFlags& flags, const std::vector<std::string>& words) {
   const int kinds =
@@ -133,7 +141,7 @@ absl::Status CheckQuery(const QueryFlags& flags, const std::vector<std::string>&
     return absl::InvalidArgumentError("--recall and --effort say the same; give one");
   }
   if (!flags.recall.empty()) RETURN_IF_ERROR(ParseRecall(flags.recall).status());
-  return absl::OkStatus();
+  return FilterOf(flags).status();
 }
 
 absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
@@ -153,9 +161,7 @@ absl::StatusOr<SearchRequest> BuildRequest(const QueryFlags& flags,
   if (!flags.combination.empty()) {
     ASSIGN_OR_RETURN(request.combination, ParseCombination(flags.combination));
   }
-  ASSIGN_OR_RETURN(request.filter.any, TagsOf("any", flags.any));
-  ASSIGN_OR_RETURN(request.filter.all, TagsOf("all", flags.all));
-  ASSIGN_OR_RETURN(request.filter.none, TagsOf("none", flags.none));
+  ASSIGN_OR_RETURN(request.filter, FilterOf(flags));
   if (!flags.recall.empty()) {
     ASSIGN_OR_RETURN(request.effort.recall, ParseRecall(flags.recall));
   }

@@ -205,6 +205,7 @@ absl::StatusOr<Reindexed> Reindex(const ReindexOptions& options, ComputePool* po
                                   const CallContext& call, Progress* progress) {
   RETURN_IF_ERROR(CheckIndexName(options.index));
   ASSIGN_OR_RETURN(const GenerationManifest base, ReadBase(options));
+  RETURN_IF_ERROR(CheckIndexWish(options.wish, base.embedding().dimension()));
   ASSIGN_OR_RETURN(const Asking asking, FindQueries(options, base));
   const std::string content = ContentOf(options, base, asking);
   const std::string generation =

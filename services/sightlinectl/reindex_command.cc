@@ -54,6 +54,10 @@ void Tell(const ReindexOptions& options, const Reindexed& made, const Console& c
     const EffortCurve curve(manifest.shards(i));
     if (curve.empty()) continue;
     const int effort = curve.EffortFor(DefaultRecallOf(manifest), kRecallAmong);
+    if (effort == limits::kMaxEffort) {
+      console.err << "shard " << i << ": compares all, unless less is asked for\n";
+      continue;
+    }
     console.err << absl::StrFormat(
         "shard %d: finds %.4f of the ten best at effort %d, in %.3f ms\n", i,
         curve.RecallAt(effort, kRecallAmong), effort, curve.SecondsAt(effort) * 1e3);

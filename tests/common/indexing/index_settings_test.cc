@@ -75,6 +75,13 @@ TEST_CASE("what does not go together is refused, with what to do") {
       {{"--kind=flat", "--links=16"}, "links: of another kind; leave it out"},
       {{"--kind=hnsw", "--lists=16"}, "lists: of another kind"},
       {{"--kind=flat", "--code=int8"}, "code: of kinds ivf and hnsw"},
+      {{"--kind=ivf", "--code=nope"}, "code is 'nope'"},
+      {{"--kind=hnsw", "--code=rabitq"}, "code is 'rabitq'"},
+      {{"--kind=ivf", "--code=rows", "--refine=5"}, "refine is 5"},
+      {{"--kind=ivf", "--code=int8", "--pq-parts=5"}, "pq_parts is 5"},
+      {{"--kind=ivf", "--code=rows", "--rows-on-disk"}, "rows_on_disk needs a code"},
+      {{"--kind=hnsw", "--rows-on-disk"}, "take code 'int8'"},
+      {{"--kind=flat", "--rows-on-disk"}, "choose another kind or code"},
       {{"--recall=0.9", "--refine=3"}, "give a kind too"},
       {{"--kind=hnsw", "--fastest"}, "choose a kind"},
       {{"--kind=hnsw", "--bytes-per-item=9"}, "choose a kind"},
@@ -90,6 +97,17 @@ TEST_CASE("what does not go together is refused, with what to do") {
     CHECK(absl::IsInvalidArgument(status));
     CHECK(absl::StrContains(status.message(), c.message));
   }
+}
+
+TEST_CASE("what a kind takes depends on how many numbers an embedding has") {
+  const auto wish = FromFlags({"--kind=ivf", "--code=pq4", "--pq-parts=65"});
+  REQUIRE(wish.ok());
+  CHECK(CheckIndexWish(*wish, 65).ok());
+  const absl::Status status = CheckIndexWish(*wish, 64);
+  INFO(status);
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK(absl::StartsWith(status.message(), "pq_parts is 65"));
+  CHECK(CheckIndexWish(IndexWish(), 64).ok());
 }
 
 TEST_CASE("a configuration says the same") {

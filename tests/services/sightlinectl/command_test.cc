@@ -217,6 +217,9 @@ TEST_CASE("a query asks for tags and for a recall or an effort as typed") {
   REQUIRE(absl::StrContains(ran.err, "40 items exactly"));
   REQUIRE(Run({"query", "fish", "--router", router.address()}).status == 0);
   REQUIRE_FALSE(router.asked.has_effort());
+  const Ran nothing = Run({"query", "fish", "--any", "", "--router", router.address()});
+  REQUIRE(nothing.status == 2);
+  REQUIRE(absl::StrContains(nothing.err, "--any '' names no tag"));
 }
 
 TEST_CASE("a query goes on with the token that its answer printed") {

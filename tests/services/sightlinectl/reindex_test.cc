@@ -188,6 +188,18 @@ TEST_CASE("embeddings become float16, all else stays") {
   CHECK(same->manifest.shards(0).vectors().sha256() == made->manifest.shards(0).vectors().sha256());
 }
 
+TEST_CASE("what the kind does not take for these rows leaves nothing behind") {
+  Rig rig;
+  rig.options.generation = "parts";
+  rig.options.wish.spec.set_kind("ivf");
+  rig.options.wish.spec.mutable_ivf()->set_code("pq4");
+  rig.options.wish.spec.mutable_ivf()->set_pq_parts(rig.base.embedding().dimension() + 1);
+  const absl::Status status = rig.Make().status();
+  CHECK(absl::IsInvalidArgument(status));
+  CHECK(absl::StrContains(status.message(), "pq_parts is "));
+  CHECK(!FileExists(GenerationDirectory(rig.store.path(), "images", "parts")));
+}
+
 TEST_CASE("without queries, or with those of another space, nothing is made") {
   Rig rig;
   rig.options.query_index = "";
@@ -227,6 +239,9 @@ TEST_CASE("as it is typed") {
   CHECK(absl::StrContains(Run({"images", store}).err, "--kind"));
   CHECK(Run({"images", store, "--kind=nope"}).status == 2);
   CHECK(Run({"images", store, "--kind=hnsw", "--lists=3"}).status == 2);
+  const Ran no_code = Run({"images", store, "--kind=ivf", "--code=nope", "--query-index=images"});
+  CHECK(no_code.status == 2);
+  CHECK(absl::StrContains(no_code.err, "code is 'nope'"));
   CHECK(Run({store, "--kind=hnsw"}).status == 2);
   const Ran remote = Run({"images", "--object-store=s3://bucket/folder", "--kind=hnsw"});
   CHECK(remote.status == 2);
