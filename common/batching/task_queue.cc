@@ -33,15 +33,16 @@ BatchSchedulerOptions WithSaneLimits(BatchSchedulerOptions options) {
 
 }  // namespace
 
-// Workers cut batches and process them.  One more thread, the reaper, waits for the
-// earliest deadline and runs every `dropped`.  Whatever is handed to user code, or
+// Workers cut batches and process them, or callers in their place.  One more thread, the reaper,
+// waits for the earliest deadline and runs every `dropped`.  Whatever is handed to user code, or
 // destroyed and so may run user code, has left the lock before.
 struct TaskQueue::State {
   State(const BatchSchedulerOptions& o, Clock* c, Process p)
       : options(WithSaneLimits(o)),
         clock(c),
         process(std::move(p)),
-        pending({options.max_batch_cost, options.max_batch_size, options.max_age}) {}
+        pending({options.max_batch_cost, options.max_batch_size, options.max_age}),
+        free_places(options.workers) {}
 
   struct Drop {
     std::unique_ptr<PendingTask> task;
@@ -53,13 +54,14 @@ struct TaskQueue::State {
   const Process process;
 
   Mutex mutex;
-  CondVar work;  // workers wait for tasks or for draining
+  CondVar work;  // workers wait for tasks and a place, or for draining; Drain for all places
   CondVar reap;  // the reaper waits for drops, earlier deadlines, the end
   PendingTasks pending GUARDED_BY(mutex);
   // Out of `pending`, on their way to the reaper.
   std::vector<Drop> drops GUARDED_BY(mutex);
   uint64_t next_sequence GUARDED_BY(mutex) = 0;
-  int idle_workers GUARDED_BY(mutex) = 0;
+  // Of `options.workers`, batches that may be begun now; by whom does not matter.
+  int free_places GUARDED_BY(mutex);
   struct Pace {
     BatchTimes times;
     int64_t last_batch = 0;  // number of it
@@ -75,11 +77,18 @@ struct TaskQueue::State {
   std::vector<std::thread> workers GUARDED_BY(drain_mutex);
   std::thread reaper GUARDED_BY(drain_mutex);
 
-  // Its sequence.
-  absl::StatusOr<uint64_t> Admit(std::unique_ptr<PendingTask> task) EXCLUDES(mutex);
+  struct Admitted {
+    uint64_t sequence;
+    bool has_place;  // of the caller's, who processes a batch
+  };
+  absl::StatusOr<Admitted> Admit(std::unique_ptr<PendingTask> task, By by) EXCLUDES(mutex);
   void Keep(uint64_t sequence, Cancellation::Registration on_cancel) EXCLUDES(mutex);
   void Cancel(uint64_t sequence) EXCLUDES(mutex);
   void Work() EXCLUDES(mutex);
+  // Takes a batch and processes it in a place that is taken, and gives the place back.
+  void ProcessBatch() EXCLUDES(mutex);
+  // The same by a caller, who then leaves the rest to workers.  Whether his task waits no more.
+  bool ProcessBatchInstead(uint64_t sequence) EXCLUDES(mutex);
   void Reap() EXCLUDES(mutex);
 
   PendingTaskList NextBatch() REQUIRES(mutex);
@@ -92,7 +101,8 @@ struct TaskQueue::State {
   void Learn(BatchKey key, int64_t cost, absl::Duration elapsed) REQUIRES(mutex);
 };
 
-absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> task) {
+absl::StatusOr<TaskQueue::State::Admitted> TaskQueue::State::Admit(
+    std::unique_ptr<PendingTask> task, By by) {
   // Younger than `task`, so it is released before a refused one is destroyed.
   MutexLock lock(mutex);
   if (draining) {
@@ -112,12 +122,16 @@ absl::StatusOr<uint64_t> TaskQueue::State::Admit(std::unique_ptr<PendingTask> ta
   task->submitted = clock->Now();
   pending.Add(std::move(task));
   options.metrics.queued_cost.Set(static_cast<double>(pending.cost()));
-  if (idle_workers > 0) {
-    work.NotifyOne();  // and whatever that one leaves over, it tells the reaper of
+  // Whoever takes a batch tells the reaper of what is left over.
+  const bool has_place = by == By::kCaller && free_places > 0;
+  if (has_place) {
+    --free_places;
+  } else if (free_places > 0) {
+    work.NotifyOne();
   } else {
     WakeReaperForEarlierDeadline();
   }
-  return sequence;
+  return Admitted{sequence, has_place};
 }
 
 // Without this, a queue under lasting overload is as long as the deadline, and every task comes
@@ -175,18 +189,25 @@ void TaskQueue::State::Cancel(uint64_t sequence) {
 }
 
 void TaskQueue::State::Work() {
-  ReleasableMutexLock lock(mutex);
   for (;;) {
-    ++idle_workers;
-    while (pending.empty() && !draining) work.Wait(mutex);
-    --idle_workers;
-    if (pending.empty()) return;
-    PendingTaskList batch = NextBatch();
-    if (!pending.empty()) {
-      if (idle_workers > 0) work.NotifyOne();
-      WakeReaperForEarlierDeadline();
+    {
+      MutexLock lock(mutex);
+      while (pending.empty() ? !draining : free_places == 0) work.Wait(mutex);
+      if (pending.empty()) return;
+      --free_places;
     }
-    if (batch.empty()) continue;  // all of them had been cancelled
+    ProcessBatch();
+  }
+}
+
+void TaskQueue::State::ProcessBatch() {
+  ReleasableMutexLock lock(mutex);
+  PendingTaskList batch = NextBatch();
+  if (!pending.empty()) {
+    if (free_places > 0) work.NotifyOne();
+    WakeReaperForEarlierDeadline();
+  }
+  if (!batch.empty()) {  // else all of them had been cancelled, or another has taken them
     lock.Unlock();
     std::vector<std::unique_ptr<QueuedTask>> tasks;
     tasks.reserve(batch.size());
@@ -204,6 +225,15 @@ void TaskQueue::State::Work() {
     lock.Lock();
     Learn(key, cost, elapsed);
   }
+  ++free_places;
+  if (draining) work.NotifyAll();
+}
+
+bool TaskQueue::State::ProcessBatchInstead(uint64_t sequence) {
+  ProcessBatch();
+  MutexLock lock(mutex);
+  if (!pending.empty() && free_places > 0) work.NotifyOne();
+  return pending.Find(sequence) == nullptr;
 }
 
 PendingTaskList TaskQueue::State::NextBatch() {
@@ -294,8 +324,9 @@ TaskQueue::~TaskQueue() {
 }
 
 absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, BatchKey key, int64_t cost,
-                               const CallContext& call, std::function<void(absl::Status)> dropped) {
-  const auto admit = [&]() -> absl::StatusOr<uint64_t> {
+                               const CallContext& call, std::function<void(absl::Status)> dropped,
+                               By by) {
+  const auto admit = [&]() -> absl::StatusOr<State::Admitted> {
     const int64_t max_cost = state_->options.max_batch_cost;
     if (cost < 1 || cost > max_cost) {
       return absl::InvalidArgumentError(absl::StrCat("batch queue: a task of cost ", cost,
@@ -310,21 +341,24 @@ absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, BatchKey key, i
     pending->deadline = call.deadline();
     pending->cancellation = call.cancellation();
     pending->dropped = std::move(dropped);
-    return state_->Admit(std::move(pending));
+    return state_->Admit(std::move(pending), by);
   };
-  const absl::StatusOr<uint64_t> sequence = admit();
-  if (!sequence.ok()) {
+  const absl::StatusOr<State::Admitted> admitted = admit();
+  if (!admitted.ok()) {
     MutexLock lock(state_->mutex);
     ++state_->stats.refused_tasks;
     state_->options.metrics.refused.Increment();
-    return sequence.status();
+    return admitted.status();
+  }
+  if (admitted->has_place && state_->ProcessBatchInstead(admitted->sequence)) {
+    return absl::OkStatus();
   }
   // Last, because it may call back at once.
-  state_->Keep(*sequence, call.cancellation()->OnCancel(
-                              [weak = std::weak_ptr<State>(state_), sequence = *sequence] {
-                                if (const std::shared_ptr<State> state = weak.lock())
-                                  state->Cancel(sequence);
-                              }));
+  state_->Keep(admitted->sequence,
+               call.cancellation()->OnCancel(
+                   [weak = std::weak_ptr<State>(state_), sequence = admitted->sequence] {
+                     if (const std::shared_ptr<State> state = weak.lock()) state->Cancel(sequence);
+                   }));
   return absl::OkStatus();
 }
 
@@ -340,6 +374,8 @@ void TaskQueue::Drain() {
   state.workers.clear();
   {
     MutexLock lock(state.mutex);
+    // Callers may still process what they have taken.
+    while (state.free_places < state.options.workers) state.work.Wait(state.mutex);
     state.finished = true;
   }
   state.reap.NotifyOne();
@@ -351,7 +387,7 @@ BatchSchedulerStats TaskQueue::stats() const {
   BatchSchedulerStats stats = state_->stats;
   stats.queued_cost = state_->pending.cost();
   stats.queued_tasks = state_->pending.size();
-  stats.busy_workers = state_->options.workers - state_->idle_workers;
+  stats.busy_workers = state_->options.workers - state_->free_places;
   return stats;
 }
 

@@ -55,8 +55,12 @@ class TaskQueue {
   TaskQueue(const TaskQueue&) = delete;
   TaskQueue& operator=(const TaskQueue&) = delete;
 
+  // Who processes a batch that an idle worker would: it, or the caller in its place.
+  enum class By { kWorker, kCaller };
+
   absl::Status Submit(std::unique_ptr<QueuedTask> task, BatchKey key, int64_t cost,
-                      const CallContext& call, std::function<void(absl::Status)> dropped);
+                      const CallContext& call, std::function<void(absl::Status)> dropped,
+                      By by = By::kWorker);
   void Drain();
   BatchSchedulerStats stats() const;
 

@@ -201,7 +201,7 @@ absl::StatusOr<SearchEngine::Neighbors> SearchEngine::Search(const SearchShardRe
   }
   const absl::Time start = clock_->Now();
   auto outcome = std::make_shared<Outcome<Neighbors>>();
-  RETURN_IF_ERROR(searches_.SubmitAwaited(
+  RETURN_IF_ERROR(searches_.SubmitOrProcess(
       {found.shard, request.queries, request.top_k, plan, std::move(among), call, outcome},
       found.shard.get(), request.queries.rows()));
   absl::StatusOr<Neighbors> neighbors = outcome->Await(call, "search");
