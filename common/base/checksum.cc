@@ -28,6 +28,13 @@ void Insist(bool ok) {
   std::abort();
 }
 
+// OpenSSL looks EVP_sha256() up, by its name and under locks, each time that it is used; this once.
+const EVP_MD* Algorithm() {
+  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  Insist(algorithm != nullptr);
+  return algorithm;
+}
+
 }  // namespace
 
 uint32_t Crc32c(absl::string_view bytes) {
@@ -55,7 +62,7 @@ struct Sha256::State {
 Sha256::Sha256() : state_(std::make_unique<State>()) {
   state_->context = EVP_MD_CTX_new();
   Insist(state_->context != nullptr);
-  Insist(EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) == 1);
+  Insist(EVP_DigestInit_ex(state_->context, Algorithm(), nullptr) == 1);
 }
 
 Sha256::~Sha256() {

@@ -3,6 +3,7 @@
 #ifndef SIGHTLINE_COMMON_CLIENTS_UNARY_CALL_H_
 #define SIGHTLINE_COMMON_CLIENTS_UNARY_CALL_H_
 
+#include <google/protobuf/arena.h>
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
@@ -70,19 +71,24 @@ void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& c
           done(std::move(done)) {}
 
     void Ended() override {
+      // Whoever is told of the end cancels what is left of his calls; of this one nothing is, and
+      // gRPC would go to the connection with it.
+      reader.reset();
+      context.reset();
       if (!status.ok()) {
         done(FailureOf(status, who));
         return;
       }
-      absl::StatusOr<Result> result = read(request, answer);
+      absl::StatusOr<Result> result = read(request, *answer);
       done(result.ok() ? std::move(result) : WithPrefix(result.status(), who));
     }
 
     const std::shared_ptr<grpc::Channel> channel;  // goes last
-    const std::shared_ptr<grpc::ClientContext> context;
+    std::shared_ptr<grpc::ClientContext> context;  // null once it has ended
     const std::string who;
     const Request request;
-    Answer answer;
+    google::protobuf::Arena arena;  // of an answer of many small messages
+    Answer* const answer = google::protobuf::Arena::CreateMessage<Answer>(&arena);
     grpc::Status status;
     const Read read;
     const std::function<void(absl::StatusOr<Result>)> done;
@@ -92,7 +98,7 @@ void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& c
       new Call(std::move(channel), call, who, std::move(request), std::move(read), std::move(done));
   started->reader = prepare(started->context.get(), started->request, CallQueue());
   started->reader->StartCall();
-  started->reader->Finish(&started->answer, &started->status, static_cast<PendingCall*>(started));
+  started->reader->Finish(started->answer, &started->status, static_cast<PendingCall*>(started));
 }
 
 // Starts a call and waits for what it gives to `done`.  gRPC keeps deadlines, so nothing

@@ -80,9 +80,12 @@ class StageCalls {
   class Inbox {
    public:
     void Put(Answer answer) {
-      MutexLock lock(mutex_);
-      answers_.push_back(std::move(answer));
-      changed_.NotifyAll();
+      {
+        MutexLock lock(mutex_);
+        answers_.push_back(std::move(answer));
+      }
+      // Without the lock, which whoever wakes up would wait for; it is one thread.
+      changed_.NotifyOne();
     }
 
     void Close() {

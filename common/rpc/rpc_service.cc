@@ -1,7 +1,9 @@
 #include "common/rpc/rpc_service.h"
 
 #include <google/protobuf/io/zero_copy_stream.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/support/proto_buffer_reader.h>
+#include <grpcpp/support/proto_buffer_writer.h>
 
 #include <chrono>
 #include <utility>
@@ -85,6 +87,12 @@ absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::Mess
   }
   incoming.bytes.Clear();
   return readable ? absl::OkStatus() : Unreadable();
+}
+
+grpc::Status WriteAnswer(const google::protobuf::MessageLite& message, grpc::ByteBuffer* answer) {
+  bool own_buffer = false;
+  return grpc::GenericSerialize<grpc::ProtoBufferWriter, google::protobuf::MessageLite>(
+      message, answer, &own_buffer);
 }
 
 IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> size) {

@@ -19,6 +19,7 @@
 #ifndef SIGHTLINE_COMMON_RPC_RPC_SERVICE_H_
 #define SIGHTLINE_COMMON_RPC_RPC_SERVICE_H_
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/impl/rpc_service_method.h>
@@ -61,6 +62,9 @@ absl::StatusOr<RequestSize> MeasureRequest(const IncomingRequest& incoming,
 // cannot read it; a string that is not UTF-8, most of the time.  CANCELLED as above.
 absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::MessageLite* message);
 
+// INTERNAL: it is longer than a message may be.
+grpc::Status WriteAnswer(const google::protobuf::MessageLite& message, grpc::ByteBuffer* answer);
+
 // The call as the gate knows it.  Its request id is the caller's `x-request-id` (up to 128 visible
 // ASCII characters) or a new one, and goes back in the initial metadata.  `context` outlives it.
 IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> size);
@@ -96,20 +100,25 @@ class RpcService : public grpc::Service {
     Derived* const self = static_cast<Derived*>(this);
     const auto serve = [calls = calls_, served, self, handler](
                            RpcService*, grpc::ServerContext* context,
-                           const IncomingRequest* incoming, Response* response) {
+                           const IncomingRequest* incoming, grpc::ByteBuffer* answer) {
       const IncomingCall arrived = CallOf(
           context, MeasureRequest(*incoming, *Request::descriptor(), calls->max_in_flight_bytes()));
-      return ToGrpcStatus(served->Serve(arrived, [&](const CallContext& call) -> absl::Status {
-        Request request;
-        absl::Status read = ReadRequest(*incoming, &request);
-        return read.ok() ? (self->*handler)(std::move(request), call, response) : read;
-      }));
+      // An answer is of many small messages.
+      google::protobuf::Arena arena;
+      auto* const response = google::protobuf::Arena::CreateMessage<Response>(&arena);
+      const absl::Status status =
+          served->Serve(arrived, [&](const CallContext& call) -> absl::Status {
+            Request request;
+            absl::Status read = ReadRequest(*incoming, &request);
+            return read.ok() ? (self->*handler)(std::move(request), call, response) : read;
+          });
+      return status.ok() ? WriteAnswer(*response, answer) : ToGrpcStatus(status);
     };
-    // As generated code registers its methods, but for the type of the request.
+    // As generated code registers its methods, but for the types of request and answer.
     AddMethod(new grpc::internal::RpcServiceMethod(
         PathOf(method), grpc::internal::RpcMethod::NORMAL_RPC,
-        new grpc::internal::RpcMethodHandler<RpcService, IncomingRequest, Response, IncomingRequest,
-                                             google::protobuf::MessageLite>(serve, this)));
+        new grpc::internal::RpcMethodHandler<RpcService, IncomingRequest, grpc::ByteBuffer>(serve,
+                                                                                            this)));
     ++methods_;
   }
 

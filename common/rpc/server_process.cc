@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 
+#include "common/base/library_locks.h"
 #include "common/config/exit_status.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
@@ -60,6 +61,7 @@ int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& 
   }
   Flags flags;
   if (!ParseFlags(argc, argv, &flags)) return Usage(name, stderr);
+  StopLookingForDeadlocks();
   ShutdownSignals signals;
   // From here on a signal ends the server as it should, however far it is.
   const std::shared_ptr<Cancellation> stop = signals.cancellation();
