@@ -109,31 +109,39 @@ const MeasuredEffort* MeasuredContender::FastestAt(double recall) const {
   return fastest;
 }
 
-absl::Status ChooseEfforts(const AnnCorpus& corpus, int k, double least,
-                           MeasuredContender* contender) {
-  std::vector<MeasuredEffort> tried;
+std::vector<MeasuredEffort> EffortsWorthTurns(std::vector<MeasuredEffort> tried, double least) {
   std::vector<RecallPoint> points;
-  for (const Sweep& sweep : contender->contender->Sweeps()) {
-    std::vector<MeasuredEffort> efforts;
-    for (const Effort& effort : sweep) {
-      efforts.push_back({effort});
-      RETURN_IF_ERROR(Try(corpus, k, contender->contender.get(), &efforts.back()));
-      points.push_back({efforts.back().recall, efforts.back().round_seconds[0]});
-      if (HasNothingLeft(efforts, k)) break;
-    }
-    std::move(efforts.begin(), efforts.end(), std::back_inserter(tried));
+  for (const MeasuredEffort& effort : tried) {
+    points.push_back({effort.recall, effort.round_seconds[0]});
   }
   // What lies below `least` is needed once, so that there is something to go up from.
   double floor = 0;
   for (const RecallPoint& point : Front(points)) {
     if (point.recall < least) floor = point.recall;
   }
+  std::vector<MeasuredEffort> kept;
   for (MeasuredEffort& effort : tried) {
     const absl::optional<double> front = SecondsAt(effort.recall, points);
     if (effort.recall < floor || effort.round_seconds[0] > kSlack * *front) continue;
     effort.round_seconds.clear();
-    contender->efforts.push_back(std::move(effort));
+    kept.push_back(std::move(effort));
   }
+  return kept;
+}
+
+absl::Status ChooseEfforts(const AnnCorpus& corpus, int k, double least,
+                           MeasuredContender* contender) {
+  std::vector<MeasuredEffort> tried;
+  for (const Sweep& sweep : contender->contender->Sweeps()) {
+    std::vector<MeasuredEffort> efforts;
+    for (const Effort& effort : sweep) {
+      efforts.push_back({effort});
+      RETURN_IF_ERROR(Try(corpus, k, contender->contender.get(), &efforts.back()));
+      if (HasNothingLeft(efforts, k)) break;
+    }
+    std::move(efforts.begin(), efforts.end(), std::back_inserter(tried));
+  }
+  contender->efforts = EffortsWorthTurns(std::move(tried), least);
   return absl::OkStatus();
 }
 

@@ -42,6 +42,10 @@ struct MeasuredContender {
 absl::Status ChooseEfforts(const AnnCorpus& corpus, int k, double least,
                            MeasuredContender* contender);
 
+// Of efforts that were tried once each, those that tell of a recall of `least` or more.  Their
+// times are forgotten.
+std::vector<MeasuredEffort> EffortsWorthTurns(std::vector<MeasuredEffort> tried, double least);
+
 struct TurnOptions {
   int k = 10;
   int rounds = 5;
