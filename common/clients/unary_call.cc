@@ -19,7 +19,7 @@ void EndCalls(grpc::CompletionQueue* queue) {
   bool ok = false;
   while (queue->Next(&tag, &ok)) {
     const std::unique_ptr<PendingCall> call(static_cast<PendingCall*>(tag));
-    call->Ended();
+    call->Ended(ok);
   }
 }
 

@@ -25,8 +25,9 @@ namespace sightline {
 class PendingCall {
  public:
   virtual ~PendingCall() = default;
-  // Once, on a thread of CallQueue's, which then deletes it.
-  virtual void Ended() = 0;
+  // Once, on a thread of CallQueue's, which then deletes it.  Not `read`: there is an answer, and
+  // protobuf cannot read it.
+  virtual void Ended(bool read) = 0;
 };
 
 // Where the calls of this process end; a tag is its PendingCall.  Threads that last as long as the
@@ -70,11 +71,14 @@ void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& c
           read(std::move(read)),
           done(std::move(done)) {}
 
-    void Ended() override {
+    void Ended(bool was_read) override {
       // Whoever is told of the end cancels what is left of his calls; of this one nothing is, and
       // gRPC would go to the connection with it.
       reader.reset();
       context.reset();
+      if (status.ok() && !was_read) {
+        status = grpc::Status(grpc::StatusCode::INTERNAL, "the answer is not a readable message");
+      }
       if (!status.ok()) {
         done(FailureOf(status, who));
         return;

@@ -314,6 +314,42 @@ TEST_CASE("cancelling the context ends the call and reaches the server") {
   REQUIRE(caught.runs() == 1);
 }
 
+TEST_CASE("whoever hears of a call's end finds nothing of it left to cancel") {
+  TestServer server;
+  server.search_index = [](grpc::ServerContext*, const v1::SearchIndexRequest&,
+                           v1::SearchIndexResponse* response) {
+    ToProto(SearchShardResponse{{{{"a", 0, 1, 0.5f}}}}, kTarget, response);
+    return grpc::Status::OK;
+  };
+  const CallContext call = Patient();
+  int left = -1;
+  Gate ended;
+  MakeGrpcIndexSearchClient(server.channel(), "i")
+      ->SearchShard(call, OneSearch(), [&](absl::StatusOr<SearchShardResponse> answer) {
+        left = answer.ok() ? call.cancellation()->callbacks() : -1;
+        call.cancellation()->Cancel();
+        ended.Open();
+      });
+  ended.Wait();
+  REQUIRE(left == 0);
+}
+
+TEST_CASE("an answer that protobuf cannot read is an error, not what was read of it") {
+  TestServer server;
+  server.search_index = [](grpc::ServerContext*, const v1::SearchIndexRequest&,
+                           v1::SearchIndexResponse* response) {
+    ToProto(SearchShardResponse{{{{"\xff", 0, 1, 0.5f}}}}, kTarget, response);
+    return grpc::Status::OK;
+  };
+  Caught<SearchShardResponse> caught;
+  MakeGrpcIndexSearchClient(server.channel(), "i")
+      ->SearchShard(Patient(), OneSearch(), caught.done());
+  const absl::Status status = caught.Get().status();
+  INFO(status);
+  REQUIRE(absl::IsInternal(status));
+  REQUIRE(absl::StrContains(status.message(), "not a readable message"));
+}
+
 // The last channel of a process used to be taken down by the thread that it waits for.
 TEST_CASE("a client may be dropped while its call is under way, also by its own callback") {
   TestServer server;
