@@ -68,10 +68,10 @@ class BatchScheduler {
     return SubmitAwaited(std::move(task), key, cost, TaskQueue::By::kWorker);
   }
 
-  // The same for whoever only waits from then on: where a worker is idle, its batch is processed
-  // here, in its place, and is done when this returns.  That spares two threads a wake-up, which
-  // is much of what a task of a fraction of a millisecond takes; but nothing, not even the end of
-  // its call, lets the caller go before the batch has been processed.
+  // The same for whoever only waits from then on: where nothing else waits and a worker is idle,
+  // the task is processed here, in its place, and is done when this returns.  That spares two
+  // threads a wake-up, which is much of what a task of a fraction of a millisecond takes; but the
+  // end of its call lets the caller go no sooner than `process` does.
   absl::Status SubmitOrProcess(Task task, BatchKey key, int64_t cost) {
     return SubmitAwaited(std::move(task), key, cost, TaskQueue::By::kCaller);
   }

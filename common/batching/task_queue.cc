@@ -78,17 +78,16 @@ struct TaskQueue::State {
   std::thread reaper GUARDED_BY(drain_mutex);
 
   struct Admitted {
-    uint64_t sequence;
-    bool has_place;  // of the caller's, who processes a batch
+    uint64_t sequence = 0;
+    PendingTaskList batch;  // that the caller is to process, in a place that is his: his task alone
   };
   absl::StatusOr<Admitted> Admit(std::unique_ptr<PendingTask> task, By by) EXCLUDES(mutex);
   void Keep(uint64_t sequence, Cancellation::Registration on_cancel) EXCLUDES(mutex);
   void Cancel(uint64_t sequence) EXCLUDES(mutex);
   void Work() EXCLUDES(mutex);
-  // Takes a batch and processes it in a place that is taken, and gives the place back.
-  void ProcessBatch() EXCLUDES(mutex);
-  // The same by a caller, who then leaves the rest to workers.  Whether his task waits no more.
-  bool ProcessBatchInstead(uint64_t sequence) EXCLUDES(mutex);
+  // Processes a batch in a place that is taken, and gives the place back.  An exception ends the
+  // process, whoever's thread it is: places, and outcomes that others wait for, would be lost.
+  void ProcessBatch(PendingTaskList batch) noexcept EXCLUDES(mutex);
   void Reap() EXCLUDES(mutex);
 
   PendingTaskList NextBatch() REQUIRES(mutex);
@@ -117,21 +116,23 @@ absl::StatusOr<TaskQueue::State::Admitted> TaskQueue::State::Admit(
                                   options.max_queue_cost, "; try again later"));
   }
   RETURN_IF_ERROR(CheckWait(task->deadline));
-  const uint64_t sequence = next_sequence++;
-  task->sequence = sequence;
+  Admitted admitted;
+  admitted.sequence = next_sequence++;
+  task->sequence = admitted.sequence;
   task->submitted = clock->Now();
+  const bool waits_alone = pending.empty();
   pending.Add(std::move(task));
   options.metrics.queued_cost.Set(static_cast<double>(pending.cost()));
-  // Whoever takes a batch tells the reaper of what is left over.
-  const bool has_place = by == By::kCaller && free_places > 0;
-  if (has_place) {
-    --free_places;
-  } else if (free_places > 0) {
-    work.NotifyOne();
-  } else {
+  if (free_places == 0) {
     WakeReaperForEarlierDeadline();
+  } else if (by == By::kCaller && waits_alone) {
+    // Of others' work a caller does none: it might take longer than he has.
+    admitted.batch = NextBatch();
+    if (!admitted.batch.empty()) --free_places;
+  } else {
+    work.NotifyOne();  // and whatever that one leaves over, it tells the reaper of
   }
-  return Admitted{sequence, has_place};
+  return admitted;
 }
 
 // Without this, a queue under lasting overload is as long as the deadline, and every task comes
@@ -189,51 +190,45 @@ void TaskQueue::State::Cancel(uint64_t sequence) {
 }
 
 void TaskQueue::State::Work() {
-  for (;;) {
-    {
-      MutexLock lock(mutex);
-      while (pending.empty() ? !draining : free_places == 0) work.Wait(mutex);
-      if (pending.empty()) return;
-      --free_places;
-    }
-    ProcessBatch();
-  }
-}
-
-void TaskQueue::State::ProcessBatch() {
   ReleasableMutexLock lock(mutex);
-  PendingTaskList batch = NextBatch();
-  if (!pending.empty()) {
-    if (free_places > 0) work.NotifyOne();
-    WakeReaperForEarlierDeadline();
-  }
-  if (!batch.empty()) {  // else all of them had been cancelled, or another has taken them
-    lock.Unlock();
-    std::vector<std::unique_ptr<QueuedTask>> tasks;
-    tasks.reserve(batch.size());
-    const BatchKey key = batch.front()->key;
-    int64_t cost = 0;
-    for (auto& pending_task : batch) {
-      cost += pending_task->cost;
-      tasks.push_back(std::move(pending_task->task));
+  for (;;) {
+    while (pending.empty() ? !draining : free_places == 0) work.Wait(mutex);
+    if (pending.empty()) return;
+    PendingTaskList batch = NextBatch();
+    if (!batch.empty()) --free_places;
+    if (!pending.empty()) {
+      if (free_places > 0) work.NotifyOne();
+      WakeReaperForEarlierDeadline();
     }
-    batch.clear();  // what `dropped` had captured need not outlast the work
-    const absl::Time begin = clock->Now();
-    process(std::move(tasks));
-    const absl::Duration elapsed = clock->Now() - begin;
-    options.metrics.process_seconds.Observe(elapsed);
+    if (batch.empty()) continue;  // all of them had been cancelled
+    lock.Unlock();
+    ProcessBatch(std::move(batch));
     lock.Lock();
-    Learn(key, cost, elapsed);
   }
-  ++free_places;
-  if (draining) work.NotifyAll();
 }
 
-bool TaskQueue::State::ProcessBatchInstead(uint64_t sequence) {
-  ProcessBatch();
+void TaskQueue::State::ProcessBatch(PendingTaskList batch) noexcept {
+  std::vector<std::unique_ptr<QueuedTask>> tasks;
+  tasks.reserve(batch.size());
+  const BatchKey key = batch.front()->key;
+  int64_t cost = 0;
+  for (auto& pending_task : batch) {
+    cost += pending_task->cost;
+    tasks.push_back(std::move(pending_task->task));
+  }
+  batch.clear();  // what `dropped` had captured need not outlast the work
+  const absl::Time begin = clock->Now();
+  process(std::move(tasks));
+  const absl::Duration elapsed = clock->Now() - begin;
+  options.metrics.process_seconds.Observe(elapsed);
   MutexLock lock(mutex);
-  if (!pending.empty() && free_places > 0) work.NotifyOne();
-  return pending.Find(sequence) == nullptr;
+  Learn(key, cost, elapsed);
+  ++free_places;
+  if (draining) {
+    work.NotifyAll();
+  } else if (!pending.empty()) {
+    work.NotifyOne();
+  }
 }
 
 PendingTaskList TaskQueue::State::NextBatch() {
@@ -343,14 +338,17 @@ absl::Status TaskQueue::Submit(std::unique_ptr<QueuedTask> task, BatchKey key, i
     pending->dropped = std::move(dropped);
     return state_->Admit(std::move(pending), by);
   };
-  const absl::StatusOr<State::Admitted> admitted = admit();
+  absl::StatusOr<State::Admitted> admitted = admit();
   if (!admitted.ok()) {
     MutexLock lock(state_->mutex);
     ++state_->stats.refused_tasks;
     state_->options.metrics.refused.Increment();
     return admitted.status();
   }
-  if (admitted->has_place && state_->ProcessBatchInstead(admitted->sequence)) {
+  if (!admitted->batch.empty()) {
+    // Whoever drains and destroys the queue meanwhile waits for the place, not for this thread.
+    const std::shared_ptr<State> state = state_;
+    state->ProcessBatch(std::move(admitted->batch));
     return absl::OkStatus();
   }
   // Last, because it may call back at once.

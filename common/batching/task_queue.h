@@ -29,7 +29,7 @@ struct BatchSchedulerOptions {
   // A task that has waited this long goes before more urgent ones, so that nobody
   // starves.  Zero: first come, first served; infinite: by deadline alone.
   absl::Duration max_age = absl::Milliseconds(200);
-  // Threads that process batches, each one batch at a time.
+  // Batches that are processed at a time, and threads that do it.
   int workers = 1;
   // Where the queue counts; by default nowhere.
   BatchMetrics metrics;
@@ -55,7 +55,7 @@ class TaskQueue {
   TaskQueue(const TaskQueue&) = delete;
   TaskQueue& operator=(const TaskQueue&) = delete;
 
-  // Who processes a batch that an idle worker would: it, or the caller in its place.
+  // Who processes a task that an idle worker would take at once: it, or the caller in its place.
   enum class By { kWorker, kCaller };
 
   absl::Status Submit(std::unique_ptr<QueuedTask> task, BatchKey key, int64_t cost,

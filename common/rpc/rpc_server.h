@@ -11,8 +11,8 @@
 //   return RunUntilSignal(&server, &signals);
 //
 // The server is synchronous: a call holds a thread until its handler returns.
-// Handlers are short and block on a BatchScheduler or a backend, so threads are cheap
-// against what they wait for, and code that blocks is code that reads from top to
+// Handlers are short, block on a BatchScheduler or a backend or compute for it, so threads are
+// cheap against what they wait for, and code that blocks is code that reads from top to
 // bottom; max_concurrent_calls bounds them.
 #ifndef SIGHTLINE_COMMON_RPC_RPC_SERVER_H_
 #define SIGHTLINE_COMMON_RPC_RPC_SERVER_H_

@@ -62,7 +62,7 @@ absl::StatusOr<RequestSize> MeasureRequest(const IncomingRequest& incoming,
 // cannot read it; a string that is not UTF-8, most of the time.  CANCELLED as above.
 absl::Status ReadRequest(const IncomingRequest& incoming, google::protobuf::MessageLite* message);
 
-// INTERNAL: it is longer than a message may be.
+// INTERNAL: it is longer than protobuf can write (2 GiB).
 grpc::Status WriteAnswer(const google::protobuf::MessageLite& message, grpc::ByteBuffer* answer);
 
 // The call as the gate knows it.  Its request id is the caller's `x-request-id` (up to 128 visible

@@ -204,6 +204,7 @@ absl::StatusOr<SearchEngine::Neighbors> SearchEngine::Search(const SearchShardRe
   RETURN_IF_ERROR(searches_.SubmitOrProcess(
       {found.shard, request.queries, request.top_k, plan, std::move(among), call, outcome},
       found.shard.get(), request.queries.rows()));
+  RETURN_IF_ERROR(call.Check("search"));  // it may have been done in this thread, to its end
   absl::StatusOr<Neighbors> neighbors = outcome->Await(call, "search");
   if (!neighbors.ok()) return AfterReading(neighbors.status(), request.target, found);
   found.shard->pace->Note(plan.promised_seconds, clock_->Now() - start);
@@ -252,8 +253,9 @@ void SearchEngine::SearchTogether(absl::Span<Task* const> tasks) {
   for (const Task* task : tasks) {
     next = std::copy(task->queries.values().begin(), task->queries.values().end(), next);
   }
-  absl::StatusOr<Neighbors> found =
-      index.Search(queries, options, CallContext(first.call.clock(), latest));
+  // As long as any of them wants it.
+  const CallContext call = tasks.size() == 1 ? first.call : CallContext(first.call.clock(), latest);
+  absl::StatusOr<Neighbors> found = index.Search(queries, options, call);
   int64_t row = 0;
   for (Task* task : tasks) {
     if (!found.ok()) {

@@ -38,7 +38,8 @@ class SearchEngine {
   SearchEngine(const SearchEngineOptions& options,
                GenerationRegistry<SearchGeneration>* generations, Clock* clock);
 
-  // Both block until the answer is there or the call's deadline has passed.  Errors as
+  // Both block until the answer is there or the call has ended; a search that is done in this
+  // thread (BatchScheduler::SubmitOrProcess) looks now and then whether it has.  Errors as
   // IndexSearch lists them.
   absl::StatusOr<SearchShardResponse> SearchShard(const SearchShardRequest& request,
                                                   const CallContext& call);

@@ -13,8 +13,9 @@ namespace sightline {
 // effort promised.  Thread-safe.
 class SearchPace {
  public:
-  // Of a request, from thread to thread.
-  static constexpr absl::Duration kHandingOver = absl::Microseconds(300);
+  // Of a request that is searched for as it comes, in its own thread: what is done around the
+  // search.
+  static constexpr absl::Duration kHandingOver = absl::Microseconds(50);
 
   // Of searches lately.  Greater than one where this machine is slower, or busy; one until
   // something was measured.

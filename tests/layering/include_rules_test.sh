@@ -63,5 +63,8 @@ for line in '#include <mutex>' '#include <condition_variable>' 'std::mutex mutex
   judge common/base/mutex.h "$line"
 done
 judge common/base/clock.h '// Not a std::mutex.'
+judge common/base/library_locks.cc '#include "absl/synchronization/mutex.h"'
+refused common/base/library_locks.h '#include "absl/synchronization/mutex.h"'
+refused common/base/library_locks.cc 'absl::Mutex mutex_;'
 # A tree in which nothing was found to check is no proof.
 if python3 "$check" "$(mktemp -d "$TEST_TMPDIR/empty.XXXX")" >/dev/null; then exit 1; fi

@@ -379,7 +379,7 @@ TEST_CASE("what searches take here is learnt, and forgotten when they are faster
   request.effort.effort = limits::kMaxEffort;
   for (int i = 0; i < 60; ++i) REQUIRE(rig.Search(request).ok());
   request.effort.effort.reset();
-  rig.takes = absl::Microseconds(100);
+  rig.takes = SearchPace::kHandingOver / 2;
   for (int i = 0; i < 60; ++i) REQUIRE(rig.Search(request).ok());
   CHECK(effort() == before);
 }

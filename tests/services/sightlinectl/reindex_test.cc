@@ -239,6 +239,9 @@ TEST_CASE("as it is typed") {
   CHECK(absl::StrContains(Run({"images", store}).err, "--kind"));
   CHECK(Run({"images", store, "--kind=nope"}).status == 2);
   CHECK(Run({"images", store, "--kind=hnsw", "--lists=3"}).status == 2);
+  const Ran all = Run({"images", store, "--kind=ivf", "--recall=1", "--query-index=images"});
+  CHECK(all.status == 0);
+  CHECK(absl::StrContains(all.err, "shard 0: compares all"));
   const Ran no_code = Run({"images", store, "--kind=ivf", "--code=nope", "--query-index=images"});
   CHECK(no_code.status == 2);
   CHECK(absl::StrContains(no_code.err, "code is 'nope'"));
