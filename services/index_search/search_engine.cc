@@ -204,7 +204,7 @@ absl::StatusOr<SearchEngine::Neighbors> SearchEngine::Search(const SearchShardRe
   RETURN_IF_ERROR(searches_.SubmitOrProcess(
       {found.shard, request.queries, request.top_k, plan, std::move(among), call, outcome},
       found.shard.get(), request.queries.rows()));
-  RETURN_IF_ERROR(call.Check("search"));  // it may have been done in this thread, to its end
+  RETURN_IF_ERROR(call.Check("search"));  // it may have been searched for here, and be over
   absl::StatusOr<Neighbors> neighbors = outcome->Await(call, "search");
   if (!neighbors.ok()) return AfterReading(neighbors.status(), request.target, found);
   found.shard->pace->Note(plan.promised_seconds, clock_->Now() - start);

@@ -42,8 +42,8 @@ struct MeasuredContender {
 absl::Status ChooseEfforts(const AnnCorpus& corpus, int k, double least,
                            MeasuredContender* contender);
 
-// Of efforts that were tried once each, those that tell of a recall of `least` or more.  Their
-// times are forgotten.
+// Of efforts that were tried once each, those that tell of a recall of `least` or more and are not
+// far slower than others that find as much.  Their times are forgotten.
 std::vector<MeasuredEffort> EffortsWorthTurns(std::vector<MeasuredEffort> tried, double least);
 
 struct TurnOptions {

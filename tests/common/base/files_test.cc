@@ -23,6 +23,8 @@ TEST_CASE("errno becomes the code that says what the caller should do") {
   REQUIRE(absl::IsPermissionDenied(FileError("open", "/x", EACCES)));
   REQUIRE(absl::IsPermissionDenied(FileError("write", "/x", EROFS)));
   REQUIRE(absl::IsResourceExhausted(FileError("write", "/x", ENOSPC)));
+  REQUIRE(FileError("write", "/x", ENOSPC).message() ==
+          "write /x: No space left on device; make room there");
   REQUIRE(absl::IsResourceExhausted(FileError("open", "/x", EMFILE)));
   REQUIRE(absl::IsUnavailable(FileError("read", "/x", EIO)));
   REQUIRE(FileError("open", "/x", ENOENT).message() == "open /x: No such file or directory");
