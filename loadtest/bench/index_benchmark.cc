@@ -2,6 +2,7 @@
 // and memory at some recalls, and searches among the rows that filters let through.
 //
 //   index_benchmark --store S --index I --generation A --generation B [--threads 1] [--filters]
+//                   [--recall 0.95] [--rate 1000]
 //
 // All are loaded at once, unless there is one, and take turns, so that ratios are of the same
 // minutes.  The queries are the generations' probes, and so is the truth.
@@ -25,11 +26,11 @@
 #include "common/rpc/cpu_check.h"
 #include "loadtest/bench/filter_measure.h"
 #include "loadtest/bench/measured_index.h"
+#include "loadtest/bench/recalls.h"
 
 namespace sightline {
 namespace {
 
-constexpr double kRecalls[] = {0.90, 0.95, 0.99};
 constexpr double kFilterRecall = 0.95;
 const std::vector<double> kShares = {0.001, 0.01, 0.1, 0.5};
 
@@ -40,8 +41,10 @@ constexpr Command kIndexBenchmark = {
 struct Options {
   std::string store, index, json;
   std::vector<std::string> generations, on_disk;
+  std::vector<std::string> recalls;
   int threads = 1;
   int rounds = 5;
+  int rate = 0;  // 0: as fast as it goes, and no other
   int filter_queries = 30;
   bool filters = false;
 };
@@ -51,6 +54,7 @@ struct Line {
   const MeasuredIndex* index = nullptr;
   double asked = 0;  // recall; 1 of an exact kind
   Measured measured;
+  std::vector<double> paced;  // processor time of a search at the rate asked for, of each round
 };
 
 class Benchmark {
@@ -61,7 +65,13 @@ class Benchmark {
     RETURN_IF_ERROR(OpenAll());
     RETURN_IF_ERROR(FindEfforts());
     for (int round = 0; round < options_.rounds; ++round) {
-      for (Line& line : lines_) RETURN_IF_ERROR(line.index->Time(&line.measured));
+      for (Line& line : lines_) {
+        RETURN_IF_ERROR(line.index->Time(&line.measured));
+        if (options_.rate == 0) continue;
+        ASSIGN_OR_RETURN(const double paced,
+                         line.index->ProcessorTimeAt(line.measured.effort, options_.rate, round));
+        line.paced.push_back(paced);
+      }
     }
     Tell();
     if (options_.filters) RETURN_IF_ERROR(TellFilters());
@@ -87,13 +97,14 @@ class Benchmark {
   }
 
   absl::Status FindEfforts() {
+    ASSIGN_OR_RETURN(const std::vector<double> recalls, ReadRecalls(options_.recalls));
     for (const auto& index : indexes_) {
       if (index->exact()) {
         ASSIGN_OR_RETURN(Measured measured, index->RecallAt(1));
         lines_.push_back({index.get(), 1, std::move(measured)});
         continue;
       }
-      for (const double recall : kRecalls) {
+      for (const double recall : recalls) {
         absl::StatusOr<Measured> measured = index->EffortFor(recall);
         if (absl::IsNotFound(measured.status())) {
           std::fprintf(stderr, "%s\n", std::string(measured.status().message()).c_str());
@@ -122,7 +133,8 @@ class Benchmark {
                  {"p50 ms", true},
                  {"p99 ms", true},
                  {"a second", true},
-                 {"to the first", true}});
+                 {"to the first", true},
+                 {"CPU ms at the rate", true}});
     json_["cpu"] = CpuName();
     json_["threads"] = options_.threads;
     json_["items"] = indexes_.front()->items();
@@ -130,13 +142,15 @@ class Benchmark {
     for (const Line& line : lines_) {
       const Measured& m = line.measured;
       const double p50 = 1e3 * Percentile(m.seconds, 0.5), p99 = 1e3 * Percentile(m.seconds, 0.99);
+      const double paced_ms = 1e3 * Percentile(line.paced, 0.5);
       const std::string name = line.index->Name();
       table.AddRow({name, absl::StrFormat("%.0f", line.index->BytesAnItem()),
                     absl::StrFormat("%.2f", line.asked), absl::StrCat(m.effort),
                     absl::StrFormat("%.4f", m.recall_at_10),
                     absl::StrFormat("%.4f", m.recall_at_100), absl::StrFormat("%.3f", p50),
                     absl::StrFormat("%.3f", p99), absl::StrFormat("%.1f", Rate(line)),
-                    absl::StrFormat("%.2f", Rate(line) / first)});
+                    absl::StrFormat("%.2f", Rate(line) / first),
+                    line.paced.empty() ? "" : absl::StrFormat("%.3f", paced_ms)});
       json_["indexes"].push_back({{"generation", line.index->manifest().generation()},
                                   {"index", name},
                                   {"bytes_an_item", line.index->BytesAnItem()},
@@ -150,6 +164,10 @@ class Benchmark {
                                   {"p99_ms", p99},
                                   {"queries_per_second", Rate(line)},
                                   {"to_the_first", Rate(line) / first}});
+      if (!line.paced.empty()) {
+        json_["indexes"].back()["processor_ms_at_rate"] = paced_ms;
+        json_["indexes"].back()["rate"] = options_.rate;
+      }
     }
     std::cout << CpuName() << ", " << options_.threads << " threads, " << indexes_.front()->items()
               << " items, " << indexes_.front()->queries().rows() << " queries, one at a time\n"
@@ -211,6 +229,13 @@ int RunIndexBenchmark(const std::vector<std::string>& args, const Console& conso
                 &options.on_disk);
   flags.Int("threads", "of a search; default 1", 1, limits::kMaxThreads, &options.threads);
   flags.Int("rounds", "how often each query is asked; default 5", 1, 1000, &options.rounds);
+  flags.Strings("recall", "R", "of approximate kinds; default 0.90, 0.95 and 0.99",
+                &options.recalls);
+  flags.Int(
+      "rate",
+      "asks as many times a second too, at random moments as a server is asked, and tells the "
+      "processor time of a search then",
+      1, 100000, &options.rate);
   flags.Switch("filters", "searches among some of the rows too, where rows are in memory",
                &options.filters);
   flags.Int("filter-queries", "of each kind of filter; default 30", 1, limits::kMaxProbeQueries,

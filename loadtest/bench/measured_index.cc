@@ -1,7 +1,11 @@
 #include "loadtest/bench/measured_index.h"
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <fstream>
+#include <random>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,6 +35,13 @@ double ResidentBytes() {
 
 double Now() {
   return absl::ToDoubleSeconds(Clock::Real()->Now() - absl::UnixEpoch());
+}
+
+// Of all threads of this process.
+double ProcessorTime() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 // Of the first `k` true neighbors of each query, the share that is among the first `k` found.
@@ -174,6 +185,27 @@ absl::Status MeasuredIndex::Time(Measured* measured) const {
     measured->seconds.push_back(Now() - start);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<double> MeasuredIndex::ProcessorTimeAt(int effort, double rate, int64_t seed) const {
+  const CallContext call = CallContext::Unbounded();
+  SearchOptions options;
+  options.top_k = kFew;
+  options.effort = effort;
+  std::mt19937_64 random(static_cast<uint64_t>(seed));
+  std::exponential_distribution<double> gap(rate);
+  std::chrono::duration<double> due(0);
+  const double start = ProcessorTime();
+  const auto began = std::chrono::steady_clock::now();
+  for (const EmbeddingMatrix& query : alone_) {
+    due += std::chrono::duration<double>(gap(random));
+    std::this_thread::sleep_until(
+        began + std::chrono::duration_cast<std::chrono::steady_clock::duration>(due));
+    for (const Shard& shard : shards_) {
+      RETURN_IF_ERROR(shard.index->Search(query, options, call).status());
+    }
+  }
+  return (ProcessorTime() - start) / static_cast<double>(alone_.size());
 }
 
 }  // namespace sightline

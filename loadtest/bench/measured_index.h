@@ -56,6 +56,10 @@ class MeasuredIndex {
   absl::StatusOr<Measured> EffortFor(double recall) const;
   // Searches with each probe once, alone, and adds what each took.
   absl::Status Time(Measured* measured) const;
+  // Processor time of a search of the 10 best, in seconds: each probe's once, at moments that
+  // follow one another as a Poisson process of `rate` a second, which `seed` draws.  What a
+  // server's searches take, who waits between them and finds caches as others have left them.
+  absl::StatusOr<double> ProcessorTimeAt(int effort, double rate, int64_t seed) const;
   // The same of searches among rows; `among` of shard 0 alone.
   const VectorIndex& shard(int number) const { return *shards_[number].index; }
   const VectorView& rows(int number) const { return shards_[number].view; }

@@ -38,6 +38,7 @@
 #include "loadtest/baseline/ann_peers/hnswlib_contender.h"
 #include "loadtest/baseline/ann_peers/our_contenders.h"
 #include "loadtest/baseline/ann_peers/turns.h"
+#include "loadtest/bench/recalls.h"
 #include "loadtest/synthesize/synthetic_vectors.h"
 
 namespace sightline {
@@ -175,21 +176,6 @@ absl::Status Prepare(const AnnCorpus& corpus, const Options& options, MeasuredCo
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<double>> Recalls(const Options& options) {
-  if (options.recalls.empty()) return std::vector<double>{0.90, 0.95, 0.99};
-  std::vector<double> recalls;
-  for (const std::string& text : options.recalls) {
-    double recall = 0;
-    if (!absl::SimpleAtod(text, &recall) || !(recall > 0 && recall <= 1)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--recall '", text, "' is not above 0 and at most 1"));
-    }
-    recalls.push_back(recall);
-  }
-  std::sort(recalls.begin(), recalls.end());
-  return recalls;
-}
-
 absl::StatusOr<AnnCorpus> MakeCorpus(const Options& options) {
   ComputePool pool(options.build_threads);
   if (!options.store.empty()) return ReadAnnCorpus(options.store, options.queries, &pool);
@@ -244,7 +230,7 @@ int Run(const std::vector<std::string>& args, const Console& console) {
   if (!words.empty()) {
     return UsageError(kCommand, absl::StrCat("unknown argument '", words[0], "'"), console);
   }
-  const absl::StatusOr<std::vector<double>> recalls = Recalls(options);
+  const absl::StatusOr<std::vector<double>> recalls = ReadRecalls(options.recalls);
   if (!recalls.ok()) return UsageError(kCommand, recalls.status().message(), console);
   if (options.list) {
     absl::StatusOr<std::vector<MeasuredContender>> contenders =

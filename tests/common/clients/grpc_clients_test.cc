@@ -1,6 +1,5 @@
 // The clients against a real gRPC server in this process, on a port of its own.
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
 #include <atomic>
 #include <functional>
@@ -13,21 +12,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
-#include "common/base/outcome.h"
 #include "common/clients/admin_client.h"
-#include "common/clients/convert_admin.h"
 #include "common/clients/convert_backends.h"
-#include "common/clients/convert_search.h"
 #include "common/clients/grpc_backend_clients.h"
-#include "common/clients/search_client.h"
-#include "common/clients/service_config.h"
-#include "common/rpc/channel.h"
 #include "common/rpc/grpc_status.h"
-#include "sightline/v1/admin.grpc.pb.h"
-#include "sightline/v1/index_search.grpc.pb.h"
-#include "sightline/v1/query_encoder.grpc.pb.h"
-#include "sightline/v1/reranker.grpc.pb.h"
-#include "sightline/v1/search.grpc.pb.h"
+#include "tests/common/clients/answering_server.h"
 #include "tests/support/catch.h"
 #include "tests/support/gate.h"
 
@@ -35,114 +24,6 @@ namespace sightline {
 namespace {
 
 const GenerationRef kTarget{"pictures", "g1", std::string(64, '0')};
-
-// Answers of all services are what the test says; unset ones are UNIMPLEMENTED.
-template <typename Request, typename Response>
-using Handler = std::function<grpc::Status(grpc::ServerContext*, const Request&, Response*)>;
-
-template <typename Request, typename Response>
-grpc::Status Handle(const Handler<Request, Response>& handler, grpc::ServerContext* context,
-                    const Request* request, Response* response) {
-  if (!handler) return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "no handler");
-  return handler(context, *request, response);
-}
-
-class TestServer : public v1::QueryEncoder::Service,
-                   public v1::IndexSearch::Service,
-                   public v1::Reranker::Service,
-                   public v1::Search::Service,
-                   public v1::Admin::Service {
- public:
-  TestServer() {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
-    builder.RegisterService(static_cast<v1::QueryEncoder::Service*>(this));
-    builder.RegisterService(static_cast<v1::IndexSearch::Service*>(this));
-    builder.RegisterService(static_cast<v1::Reranker::Service*>(this));
-    builder.RegisterService(static_cast<v1::Search::Service*>(this));
-    builder.RegisterService(static_cast<v1::Admin::Service*>(this));
-    server_ = builder.BuildAndStart();
-  }
-  ~TestServer() override { server_->Shutdown(std::chrono::system_clock::now()); }
-
-  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  std::shared_ptr<grpc::Channel> channel() const { return MakeChannel(address()); }
-  // What its health tells; it answers all the same.
-  void SetServing(bool serving) { server_->GetHealthCheckService()->SetServingStatus(serving); }
-
-  Handler<v1::EncodeQueriesRequest, v1::EncodeQueriesResponse> encode;
-  Handler<v1::SearchIndexRequest, v1::SearchIndexResponse> search_index;
-  Handler<v1::FetchItemsRequest, v1::FetchItemsResponse> fetch;
-  Handler<v1::RerankCandidatesRequest, v1::RerankCandidatesResponse> rerank;
-  Handler<v1::SearchItemsRequest, v1::SearchItemsResponse> search;
-  Handler<v1::ScorePairsRequest, v1::ScorePairsResponse> score;
-  Handler<v1::GetItemsRequest, v1::GetItemsResponse> get;
-  Handler<v1::GetStatusRequest, v1::GetStatusResponse> status;
-
- private:
-  grpc::Status EncodeQueries(grpc::ServerContext* c, const v1::EncodeQueriesRequest* q,
-                             v1::EncodeQueriesResponse* a) override {
-    return Handle(encode, c, q, a);
-  }
-  grpc::Status SearchIndex(grpc::ServerContext* c, const v1::SearchIndexRequest* q,
-                           v1::SearchIndexResponse* a) override {
-    return Handle(search_index, c, q, a);
-  }
-  grpc::Status FetchItems(grpc::ServerContext* c, const v1::FetchItemsRequest* q,
-                          v1::FetchItemsResponse* a) override {
-    return Handle(fetch, c, q, a);
-  }
-  grpc::Status RerankCandidates(grpc::ServerContext* c, const v1::RerankCandidatesRequest* q,
-                                v1::RerankCandidatesResponse* a) override {
-    return Handle(rerank, c, q, a);
-  }
-  grpc::Status SearchItems(grpc::ServerContext* c, const v1::SearchItemsRequest* q,
-                           v1::SearchItemsResponse* a) override {
-    return Handle(search, c, q, a);
-  }
-  grpc::Status ScorePairs(grpc::ServerContext* c, const v1::ScorePairsRequest* q,
-                          v1::ScorePairsResponse* a) override {
-    return Handle(score, c, q, a);
-  }
-  grpc::Status GetItems(grpc::ServerContext* c, const v1::GetItemsRequest* q,
-                        v1::GetItemsResponse* a) override {
-    return Handle(get, c, q, a);
-  }
-  grpc::Status GetStatus(grpc::ServerContext* c, const v1::GetStatusRequest* q,
-                         v1::GetStatusResponse* a) override {
-    return Handle(status, c, q, a);
-  }
-
-  int port_ = 0;
-  std::unique_ptr<grpc::Server> server_;
-};
-
-// Long enough for any machine; a test that needs it has failed.
-CallContext Patient() {
-  return CallContext(Clock::Real(), Clock::Real()->Now() + absl::Minutes(1));
-}
-
-// Counts how often `done` runs, and keeps the first result.
-template <typename T>
-class Caught {
- public:
-  Done<T> done() {
-    return [state = state_](absl::StatusOr<T> result) {
-      ++state->runs;
-      state->outcome.Set(std::move(result));
-    };
-  }
-  absl::StatusOr<T> Get() { return state_->outcome.Await(CallContext::Unbounded(), "result"); }
-  int runs() const { return state_->runs; }
-
- private:
-  struct State {
-    Outcome<T> outcome;
-    std::atomic<int> runs{0};
-  };
-  std::shared_ptr<State> state_ = std::make_shared<State>();
-};
 
 EncodeRequest OneText() {
   EncodeRequest request;
@@ -160,7 +41,7 @@ SearchShardRequest OneSearch() {
 }
 
 TEST_CASE("every backend call goes there and back") {
-  TestServer server;
+  AnsweringServer server;
   server.encode = [](grpc::ServerContext*, const v1::EncodeQueriesRequest& request,
                      v1::EncodeQueriesResponse* response) {
     const auto read = FromProto(request);
@@ -219,7 +100,7 @@ TEST_CASE("every backend call goes there and back") {
 }
 
 TEST_CASE("an error keeps its code and details and says who made it") {
-  TestServer server;
+  AnsweringServer server;
   server.encode = [](grpc::ServerContext*, const v1::EncodeQueriesRequest&,
                      v1::EncodeQueriesResponse*) {
     return ToGrpcStatus(WithRetryDelay(
@@ -240,7 +121,7 @@ TEST_CASE("an error keeps its code and details and says who made it") {
 }
 
 TEST_CASE("an answer from another generation never becomes a result") {
-  TestServer server;
+  AnsweringServer server;
   server.search_index = [](grpc::ServerContext*, const v1::SearchIndexRequest&,
                            v1::SearchIndexResponse* response) {
     GenerationRef other = kTarget;
@@ -259,7 +140,7 @@ TEST_CASE("an answer from another generation never becomes a result") {
 }
 
 TEST_CASE("an answer with a wrong number of results never becomes a result") {
-  TestServer server;
+  AnsweringServer server;
   server.search_index = [](grpc::ServerContext*, const v1::SearchIndexRequest&,
                            v1::SearchIndexResponse* response) {
     ToProto(SearchShardResponse{{{}, {}}}, kTarget, response);
@@ -280,7 +161,7 @@ grpc::Status HoldUntilCancelled(grpc::ServerContext* context, Gate* gone) {
 }
 
 TEST_CASE("a call ends at its deadline although the server does not answer") {
-  TestServer server;
+  AnsweringServer server;
   Gate gone;
   server.encode = [&](grpc::ServerContext* context, const v1::EncodeQueriesRequest&,
                       v1::EncodeQueriesResponse*) { return HoldUntilCancelled(context, &gone); };
@@ -294,7 +175,7 @@ TEST_CASE("a call ends at its deadline although the server does not answer") {
 }
 
 TEST_CASE("cancelling the context ends the call and reaches the server") {
-  TestServer server;
+  AnsweringServer server;
   Gate entered, gone;
   server.encode = [&](grpc::ServerContext* context, const v1::EncodeQueriesRequest&,
                       v1::EncodeQueriesResponse*) {
@@ -315,7 +196,7 @@ TEST_CASE("cancelling the context ends the call and reaches the server") {
 }
 
 TEST_CASE("whoever hears of a call's end finds nothing of it left to cancel") {
-  TestServer server;
+  AnsweringServer server;
   server.search_index = [](grpc::ServerContext*, const v1::SearchIndexRequest&,
                            v1::SearchIndexResponse* response) {
     ToProto(SearchShardResponse{{{{"a", 0, 1, 0.5f}}}}, kTarget, response);
@@ -335,7 +216,7 @@ TEST_CASE("whoever hears of a call's end finds nothing of it left to cancel") {
 }
 
 TEST_CASE("an answer that protobuf cannot read is an error, not what was read of it") {
-  TestServer server;
+  AnsweringServer server;
   server.search_index = [](grpc::ServerContext*, const v1::SearchIndexRequest&,
                            v1::SearchIndexResponse* response) {
     ToProto(SearchShardResponse{{{{"\xff", 0, 1, 0.5f}}}}, kTarget, response);
@@ -352,7 +233,7 @@ TEST_CASE("an answer that protobuf cannot read is an error, not what was read of
 
 // The last channel of a process used to be taken down by the thread that it waits for.
 TEST_CASE("a client may be dropped while its call is under way, also by its own callback") {
-  TestServer server;
+  AnsweringServer server;
   server.status = [](grpc::ServerContext*, const v1::GetStatusRequest&, v1::GetStatusResponse*) {
     return grpc::Status::OK;
   };
@@ -370,7 +251,7 @@ TEST_CASE("a client may be dropped while its call is under way, also by its own 
 }
 
 TEST_CASE("a call that is over before it begins never reaches the server") {
-  TestServer server;
+  AnsweringServer server;
   std::atomic<int> calls{0};
   server.encode = [&](grpc::ServerContext*, const v1::EncodeQueriesRequest&,
                       v1::EncodeQueriesResponse*) {
@@ -393,7 +274,7 @@ TEST_CASE("a call that is over before it begins never reaches the server") {
 
 TEST_CASE("a server that is not there is unavailable") {
   std::string address;
-  { address = TestServer().address(); }
+  { address = AnsweringServer().address(); }
   Caught<EncodeResponse> caught;
   MakeGrpcQueryEncoderClient(MakeChannel(address), "a:1")
       ->EncodeQueries(Patient(), OneText(), caught.done());
@@ -401,7 +282,7 @@ TEST_CASE("a server that is not there is unavailable") {
 }
 
 TEST_CASE("a server that does not know the call is told to be another one") {
-  TestServer server;
+  AnsweringServer server;
   const absl::Status status =
       MakeGrpcAdminClient(server.channel(), "a:1")->GetStatus(Patient()).status();
   REQUIRE(absl::IsUnimplemented(status));
@@ -412,7 +293,7 @@ TEST_CASE("a server that does not know the call is told to be another one") {
 }
 
 TEST_CASE("one replica with several addresses is called at whichever answers") {
-  TestServer server;
+  AnsweringServer server;
   server.status = [](grpc::ServerContext*, const v1::GetStatusRequest&,
                      v1::GetStatusResponse* response) {
     response->set_service("router");
@@ -424,7 +305,7 @@ TEST_CASE("one replica with several addresses is called at whichever answers") {
 }
 
 TEST_CASE("the request id of the call travels with it") {
-  TestServer server;
+  AnsweringServer server;
   std::string seen;
   server.status = [&](grpc::ServerContext* context, const v1::GetStatusRequest&,
                       v1::GetStatusResponse*) {
@@ -438,199 +319,6 @@ TEST_CASE("the request id of the call travels with it") {
               ->GetStatus(Patient().WithRequestId("abc-123"))
               .ok());
   REQUIRE(seen == "abc-123");
-}
-
-TEST_CASE("the public calls go there and back, blocking") {
-  TestServer server;
-  server.search = [](grpc::ServerContext*, const v1::SearchItemsRequest& request,
-                     v1::SearchItemsResponse* response) {
-    SearchResult result;
-    result.target = kTarget;
-    Hit hit;
-    hit.item_id = request.query().text();
-    result.hits = {hit};
-    ToProto(std::move(result), true, response);
-    return grpc::Status::OK;
-  };
-  server.score = [](grpc::ServerContext*, const v1::ScorePairsRequest&,
-                    v1::ScorePairsResponse* response) {
-    ScorePairsResult result;
-    result.target = kTarget;
-    result.scores = {{0.1f, 0.9f, 2.f}};
-    ToProto(result, 1, response);
-    return grpc::Status::OK;
-  };
-  server.get = [](grpc::ServerContext*, const v1::GetItemsRequest&,
-                  v1::GetItemsResponse* response) {
-    GetItemsResult result;
-    result.target = kTarget;
-    result.items = {StoredItem{"b"}};
-    ToProto(std::move(result), response);
-    return grpc::Status::OK;
-  };
-  server.status = [](grpc::ServerContext*, const v1::GetStatusRequest&,
-                     v1::GetStatusResponse* response) {
-    response->set_service("router");
-    return grpc::Status::OK;
-  };
-  const auto client = MakeGrpcSearchClient(server.address());
-  SearchRequest search;
-  search.query = TextQuery{"fish"};
-  REQUIRE(client->SearchItems(Patient(), search)->hits[0].item_id == "fish");
-  ScorePairsRequest score;
-  score.texts = {TextQuery{"fish"}};
-  score.images = {ImageQuery{"png"}};
-  REQUIRE(client->ScorePairs(Patient(), score)->scores[0].raw_score == 2.f);
-  const auto items = client->GetItems(Patient(), GetItemsRequest{"pictures", {"a", "b"}, false});
-  REQUIRE_FALSE(items->items[0].has_value());
-  REQUIRE(items->items[1]->item_id == "b");
-  REQUIRE(MakeGrpcAdminClient(server.address())->GetStatus(Patient())->service == "router");
-}
-
-TEST_CASE("text that is not UTF-8 is refused before it is sent") {
-  TestServer server;
-  const auto client = MakeGrpcSearchClient(server.address());
-  SearchRequest search;
-  search.query = TextQuery{"caf\xE9"};
-  const absl::Status status = client->SearchItems(Patient(), search).status();
-  REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
-  REQUIRE(GetFields(status) == std::vector<std::string>{"query.text"});
-  ScorePairsRequest pairs;
-  pairs.texts = {TextQuery{"ok"}};
-  pairs.images = {ItemQuery{"", "\xFF"}};
-  REQUIRE(GetFields(client->ScorePairs(Patient(), pairs).status()) ==
-          std::vector<std::string>{"images[0].item.item_id"});
-  REQUIRE(GetFields(client->GetItems(Patient(), GetItemsRequest{"i", {"a", "\xC0"}}).status()) ==
-          std::vector<std::string>{"item_ids[1]"});
-}
-
-TEST_CASE("no string that protobuf would refuse is sent") {
-  TestServer server;
-  const auto client = MakeGrpcSearchClient(server.address());
-  const auto search = [&](SearchRequest request) {
-    return GetFields(client->SearchItems(Patient(), std::move(request)).status());
-  };
-  const auto pairs = [&](ScorePairsRequest request) {
-    return GetFields(client->ScorePairs(Patient(), std::move(request)).status());
-  };
-  using Fields = std::vector<std::string>;
-  const std::string bad = "\xFF";
-  ImageInput words;
-  words.regions = {1, 1, {1}, {}};
-  words.tags = {"fish", bad};
-  ImageInput tokens = words;
-  tokens.ocr_tokens = {bad};
-  SearchRequest request;
-  request.query = TextQuery{"fish"};
-  request.reranker = bad;
-  CHECK(search(request) == Fields{"reranker"});
-  request.reranker.clear();
-  request.query = EmbeddingQuery{{1}, bad};
-  CHECK(search(request) == Fields{"query.embedding.space"});
-  request.query = RegionsQuery{words};
-  CHECK(search(request) == Fields{"query.regions.tags[1]"});
-  request.query = RegionsQuery{tokens};
-  CHECK(search(request) == Fields{"query.regions.ocr_tokens[0]"});
-  ScorePairsRequest pair;
-  pair.texts = {TextQuery{"fish"}};
-  pair.images = {ImageQuery{bad}, RegionsQuery{words}};
-  CHECK(pairs(pair) == Fields{"images[1].regions.tags[1]"});
-  pair.images = {ImageQuery{bad}};
-  pair.reranker = bad;
-  CHECK(pairs(pair) == Fields{"reranker"});
-}
-
-TEST_CASE("the public client retries a router that was unavailable once") {
-  TestServer server;
-  std::atomic<int> calls{0};
-  server.search = [&](grpc::ServerContext*, const v1::SearchItemsRequest&,
-                      v1::SearchItemsResponse* response) {
-    if (++calls == 1) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "draining");
-    SearchResult result;
-    result.target = kTarget;
-    ToProto(std::move(result), true, response);
-    return grpc::Status::OK;
-  };
-  SearchRequest search;
-  search.query = TextQuery{"fish"};
-  REQUIRE(MakeGrpcSearchClient(server.address())->SearchItems(Patient(), search).ok());
-  REQUIRE(calls == 2);
-}
-
-// Answers with nothing found.
-void CountSearches(TestServer* server, std::atomic<int>* calls) {
-  server->search = [calls](grpc::ServerContext*, const v1::SearchItemsRequest&,
-                           v1::SearchItemsResponse* response) {
-    ++*calls;
-    SearchResult result;
-    result.target = kTarget;
-    ToProto(std::move(result), true, response);
-    return grpc::Status::OK;
-  };
-}
-
-// Two servers behind one name, which count what they are asked.
-struct TwoServers {
-  TwoServers() {
-    for (int i = 0; i < 2; ++i) CountSearches(&servers[i], &calls[i]);
-    client = MakeGrpcSearchClient(
-        absl::StrCat("ipv4:", servers[0].address(), ",", servers[1].address()));
-    request.query = TextQuery{"fish"};
-  }
-
-  void Ask() { REQUIRE(client->SearchItems(call, request).ok()); }
-  // The second connection may come after the first calls.
-  void AskUntilBothHaveBeen() {
-    while (calls[0] == 0 || calls[1] == 0) Ask();
-  }
-
-  std::atomic<int> calls[2] = {0, 0};
-  TestServer servers[2];
-  std::unique_ptr<SearchClient> client;
-  SearchRequest request;
-  const CallContext call{Clock::Real(), Clock::Real()->Now() + absl::Seconds(20)};
-};
-
-TEST_CASE("calls go round all addresses that a name has") {
-  TwoServers both;
-  both.AskUntilBothHaveBeen();
-}
-
-// So that nobody asks a server that is drained when it closes at last.
-TEST_CASE("an address that says it serves no more is left, while it still answers") {
-  TwoServers both;
-  both.AskUntilBothHaveBeen();
-  both.servers[0].SetServing(false);
-  // Going round, each address has at most one call in two.
-  for (int in_a_row = 0, before = both.calls[0]; in_a_row < 8; ++in_a_row) {
-    both.Ask();
-    if (both.calls[0] != before) in_a_row = 0;
-    before = both.calls[0];
-  }
-  both.servers[0].SetServing(true);
-  both.servers[1].SetServing(false);
-  for (const int before = both.calls[0]; both.calls[0] == before;) both.Ask();
-}
-
-TEST_CASE("of a server that does not serve yet the error says that") {
-  std::atomic<int> calls = 0;
-  TestServer server;
-  CountSearches(&server, &calls);
-  server.SetServing(false);
-  SearchRequest search;
-  search.query = TextQuery{"fish"};
-  const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Seconds(20));
-  const auto found = MakeGrpcSearchClient(server.address())->SearchItems(call, search);
-  REQUIRE(absl::IsUnavailable(found.status()));
-  REQUIRE(absl::StrContains(found.status().message(), "says that it does not serve"));
-  REQUIRE(calls == 0);
-}
-
-TEST_CASE("the service config keeps its retries and loses its timeouts") {
-  const std::string retries = PublicServiceConfigWithoutTimeouts();
-  REQUIRE(absl::StrContains(retries, "sightline.v1.Search"));
-  REQUIRE(absl::StrContains(retries, "\"maxAttempts\":2"));
-  REQUIRE_FALSE(absl::StrContains(retries, "\"timeout\""));
 }
 
 }  // namespace
