@@ -40,6 +40,19 @@ def sl_cc_library(name, **kwargs):
 def sl_cc_binary(name, **kwargs):
     _compiled(cc_binary, name, **kwargs)
 
+def sl_cc_server(name, **kwargs):
+    """A program that answers calls, with gRPC linked into it.
+
+    Calls within gRPC are many and short, and through shared libraries' tables a request takes a
+    tenth more of the processor.
+    """
+    sl_cc_binary(
+        name,
+        linkopts = ["-Lexternal/system/static_grpc"],
+        additional_linker_inputs = ["@system//:static_grpc"],
+        **kwargs
+    )
+
 def sl_cc_test(name, deps = [], **kwargs):
     """A Catch2 test; its main() reports how many cases passed (tests/support/catch_main.cc)."""
     _compiled(cc_test, name, deps = deps + ["//tests/support:catch_main"], **kwargs)

@@ -53,6 +53,9 @@ _CXX_PACKAGES = [
     "libbenchmark-dev",
 ]
 
+# What libgrpc.a refers to, beside Abseil, which whoever links it names anyway.
+_GRPC_NEEDS = ["-lgpr", "-lupb", "-laddress_sorting", "-lre2", "-lcares", "-lssl", "-lcrypto", "-lz"]
+
 def _system_impl(ctx):
     # Headers under /usr/include are not declared inputs, so an upgraded package would leave
     # stale objects in clones and in the disk cache.  A declared header would not do: Bazel
@@ -82,7 +85,20 @@ def _system_impl(ctx):
             "%{catch2_linkopts}": repr(_catch2_linkopts(ctx)),
         },
     )
+    _add_static_grpc(ctx)
     ctx.file("WORKSPACE", "")
+
+# The folder static_grpc, where a linker that is told to look there first (sl_cc_server) finds
+# gRPC's archives instead of its shared libraries.  Empty where the distribution has none.
+def _add_static_grpc(ctx):
+    found = ctx.execute(["bash", "-c", "ls /usr/lib/*/libgrpc.a"]).stdout.split("\n")
+    if not found[0]:
+        ctx.file("static_grpc/README", "no archives of gRPC are installed\n")
+        return
+    folder = found[0][:-len("/libgrpc.a")]
+    for name in ["grpc++", "gpr"]:
+        ctx.symlink("%s/lib%s.a" % (folder, name), "static_grpc/lib%s.a" % name)
+    ctx.file("static_grpc/libgrpc.a", "INPUT(%s %s)\n" % (found[0], " ".join(_GRPC_NEEDS)))
 
 # A constructor of c10::Error that takes a string of the C++11 ABI.  It is the library that is
 # asked: TorchConfig.cmake no longer tells the ABI since there is but one to choose from.
