@@ -40,8 +40,8 @@ def sl_cc_library(name, **kwargs):
 def sl_cc_binary(name, **kwargs):
     _compiled(cc_binary, name, **kwargs)
 
-def sl_cc_server(name, **kwargs):
-    """A program that answers calls, with gRPC linked into it.
+def sl_cc_program(name, **kwargs):
+    """A program of an image, with what it takes of gRPC linked into it.
 
     Calls within gRPC are many and short, and through shared libraries' tables a request takes a
     tenth more of the processor.

@@ -88,7 +88,7 @@ def _system_impl(ctx):
     _add_static_grpc(ctx)
     ctx.file("WORKSPACE", "")
 
-# The folder static_grpc, where a linker that is told to look there first (sl_cc_server) finds
+# The folder static_grpc, where a linker that is told to look there first (sl_cc_program) finds
 # gRPC's archives instead of its shared libraries.  Empty where the distribution has none.
 def _add_static_grpc(ctx):
     found = ctx.execute(["bash", "-c", "ls /usr/lib/*/libgrpc.a"]).stdout.split("\n")

@@ -24,8 +24,8 @@ from oci import Blob, Entry, write_archive, write_layer, write_tree
 from variants import USER, VARIANTS, chain, configuration, labels_of
 from vendor import VendorError, VendorPackage, Vendors
 
-# Packages of headers that programs hold and no library of theirs comes with.
-HEADERS = ["nlohmann-json3-dev"]
+# Packages of which programs hold headers, or archives (gRPC's), and no library of theirs comes with.
+COMPILED_IN = ["nlohmann-json3-dev", "libgrpc++-dev", "libgrpc-dev"]
 DOC = "/usr/share/doc"
 CERTIFICATES = "/usr/share/ca-certificates/mozilla/*.crt"
 PASSWD = f"""\
@@ -45,7 +45,7 @@ class Contents:
         self._arguments = arguments
         self._dpkg = Dpkg()
         self._finder = Finder()
-        self._compiled_in = self._dpkg.packages(HEADERS)
+        self._compiled_in = self._dpkg.packages(COMPILED_IN)
 
     def layers(self, variant: str) -> list[tuple[str, list[Entry]]]:
         """Name and entries of each layer, the lowest first.  One of equal name is equal in all

@@ -28,7 +28,7 @@ def document(title: str, revision: str, created: int, distribution: str, doc_fol
              packages: list[Package], compiled_in: list[Package], sources: list[Source],
              vendors: list[VendorPackage]) -> bytes:
     """`created` in seconds since the epoch; `distribution` as purls write it, "debian-12";
-    `doc_folder` has PACKAGE/copyright; of `compiled_in` the programs hold headers."""
+    `doc_folder` has PACKAGE/copyright; of `compiled_in` the programs hold headers or archives."""
     described = [_ours(title, revision, doc_folder)]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", described[0]["SPDXID"])]
     for source in sources:
