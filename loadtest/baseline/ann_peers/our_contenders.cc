@@ -1,6 +1,8 @@
 #include "loadtest/baseline/ann_peers/our_contenders.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -69,16 +71,21 @@ class Ours : public Contender {
   absl::Status Build(const VectorView& items, int threads, const std::string& path) const override {
     if (kind_->build == nullptr) return absl::OkStatus();
     RETURN_IF_ERROR(MakeDirectories(JoinPath(path, "shards")));
+    const std::string stages = JoinPath(path, "stages");
+    RETURN_IF_ERROR(MakeDirectories(stages));
     std::shared_ptr<ResidentMemory> memory;
     ComputePool pool(threads);
     const CallContext call = CallContext::Unbounded();
     IndexBuild build;
     build.directory = path;
+    build.work_directory = stages;
     build.manifest = &manifest_;
     ASSIGN_OR_RETURN(build.vectors, Stored(items, &memory));
     build.pool = &pool;
     build.call = &call;
     ASSIGN_OR_RETURN(const auto files, kind_->build(build));
+    std::error_code ignored;
+    std::filesystem::remove_all(stages, ignored);
     GenerationManifest built = manifest_;
     for (const auto& file : files) *built.mutable_shards(0)->add_index_files() = file;
     return WriteFileAtomically(JoinPath(path, kManifestFile), built.SerializeAsString());
