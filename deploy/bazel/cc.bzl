@@ -43,8 +43,8 @@ def sl_cc_binary(name, **kwargs):
 def sl_cc_program(name, **kwargs):
     """A program of an image, with what it takes of gRPC linked into it.
 
-    Calls within gRPC are many and short, and through shared libraries' tables a request takes a
-    tenth more of the processor.
+    Calls within gRPC are many and short, and through shared libraries' tables a request takes
+    about a tenth more of the processor.
     """
     sl_cc_binary(
         name,
