@@ -55,29 +55,24 @@ uint32_t ExtendCrc32c(uint32_t before, absl::string_view bytes) {
   return crc ^ 0xFFFFFFFFu;
 }
 
-struct Sha256::State {
-  EVP_MD_CTX* context = nullptr;
-};
-
-Sha256::Sha256() : state_(std::make_unique<State>()) {
-  state_->context = EVP_MD_CTX_new();
-  Insist(state_->context != nullptr);
-  Insist(EVP_DigestInit_ex(state_->context, Algorithm(), nullptr) == 1);
+Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+  Insist(context_ != nullptr);
+  Insist(EVP_DigestInit_ex(context_, Algorithm(), nullptr) == 1);
 }
 
 Sha256::~Sha256() {
-  EVP_MD_CTX_free(state_->context);
+  EVP_MD_CTX_free(context_);
 }
 
 void Sha256::Update(absl::string_view bytes) {
-  Insist(EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) == 1);
+  Insist(EVP_DigestUpdate(context_, bytes.data(), bytes.size()) == 1);
 }
 
 std::string Sha256::Raw() {
   std::string digest(32, '\0');
   unsigned int length = 0;
-  Insist(EVP_DigestFinal_ex(state_->context, reinterpret_cast<unsigned char*>(digest.data()),
-                            &length) == 1);
+  Insist(EVP_DigestFinal_ex(context_, reinterpret_cast<unsigned char*>(digest.data()), &length) ==
+         1);
   return digest;
 }
 

@@ -3,11 +3,12 @@
 #define SIGHTLINE_COMMON_BASE_CHECKSUM_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+
+struct evp_md_ctx_st;
 
 namespace sightline {
 
@@ -34,8 +35,7 @@ class Sha256 {
   std::string Raw();
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  evp_md_ctx_st* const context_;  // OpenSSL's
 };
 
 std::string Sha256Hex(absl::string_view bytes);

@@ -171,14 +171,11 @@ class StageTimer {
 SearchKeys KeysToKeepBy(const SearchRequest& request, const SearchPlan& plan,
                         const SearchCaches* caches) {
   if (caches == nullptr) return {};
-  const bool encoded = caches->embeddings.enabled() && NeedsEncoder(request.query);
-  const bool scored = caches->scores.enabled() && plan.rerank;
-  const bool answer = caches->results.enabled();
-  if (!encoded && !scored && !answer) return {};
-  SearchKeys keys = KeysOf(request, plan);
-  if (!encoded) keys.encoded.clear();
-  if (!scored) keys.scored.clear();
-  return keys;
+  KeptKeys kept;
+  kept.answer = caches->results.enabled();
+  kept.encoded = caches->embeddings.enabled() && NeedsEncoder(request.query);
+  kept.scored = caches->scores.enabled() && plan.rerank;
+  return KeysOf(request, plan, kept);
 }
 
 // Whether it was computed in what the keys name.

@@ -86,11 +86,16 @@ std::string ScoredKey(const std::string& query_digest, const SearchPlan& plan) {
 
 }  // namespace
 
-SearchKeys KeysOf(const SearchRequest& request, const SearchPlan& plan) {
+SearchKeys KeysOf(const SearchRequest& request, const SearchPlan& plan, const KeptKeys& kept) {
+  SearchKeys keys;
+  if (!kept.answer && !kept.encoded && !kept.scored) return keys;
   RequestHash query(RequestHash::Uploads::kByContent);
   query.AddQuery(request.query);
   const std::string digest = query.Raw();
-  return {AnswerKey(request, digest, plan), EncodedKey(digest, plan), ScoredKey(digest, plan)};
+  if (kept.answer) keys.answer = AnswerKey(request, digest, plan);
+  if (kept.encoded) keys.encoded = EncodedKey(digest, plan);
+  if (kept.scored) keys.scored = ScoredKey(digest, plan);
+  return keys;
 }
 
 }  // namespace sightline

@@ -23,9 +23,14 @@ struct SearchKeys {
   std::string scored;
 };
 
-// Reads an upload once.  What is the same for all requests of a router (RetrieverOptions) is in
-// none of them.
-SearchKeys KeysOf(const SearchRequest& request, const SearchPlan& plan);
+// Which of them somebody keeps something by; the others stay empty.
+struct KeptKeys {
+  bool answer = false, encoded = false, scored = false;
+};
+
+// Reads an upload once, if at all.  What is the same for all requests of a router
+// (RetrieverOptions) is in none of them.
+SearchKeys KeysOf(const SearchRequest& request, const SearchPlan& plan, const KeptKeys& kept);
 
 }  // namespace sightline
 

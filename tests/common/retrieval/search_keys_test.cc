@@ -20,7 +20,7 @@ struct Asked {
   Precisions precision;
   bool rerank = true;
 
-  SearchKeys Keys() const {
+  SearchKeys Keys(const KeptKeys& kept = {true, true, true}) const {
     SearchPlan plan;
     plan.target.info = std::make_shared<const GenerationInfo>(target);
     if (item_index.has_value()) {
@@ -31,7 +31,7 @@ struct Asked {
     plan.reranker = rerankers.empty() ? nullptr : &rerankers.front();
     plan.precision = precision;
     plan.rerank = rerank;
-    return KeysOf(request, plan);
+    return KeysOf(request, plan, kept);
   }
 };
 
@@ -216,6 +216,17 @@ TEST_CASE("whatever scores depend on changes their key") {
     a->item_index->ref.generation = "generation-8";
   });
   CheckAllDiffer(KeysOfChanges(lists, &SearchKeys::scored));
+}
+
+TEST_CASE("what nobody keeps anything by is no key, and the others are as they were") {
+  const SearchKeys all = Base().Keys();
+  const SearchKeys none = Base().Keys({false, false, false});
+  CHECK((none.answer.empty() && none.encoded.empty() && none.scored.empty()));
+  const SearchKeys encoded = Base().Keys({false, true, false});
+  CHECK((encoded.answer.empty() && encoded.scored.empty()));
+  CHECK(encoded.encoded == all.encoded);
+  CHECK(Base().Keys({true, false, false}).answer == all.answer);
+  CHECK(Base().Keys({false, false, true}).scored == all.scored);
 }
 
 TEST_CASE("how many hits are wanted, and which, is nothing to the encoder or to scores") {
