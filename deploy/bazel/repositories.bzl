@@ -150,7 +150,40 @@ def _faiss_impl(ctx):
 
 _faiss = repository_rule(implementation = _faiss_impl)
 
+# The toolkit that --config=cuda compiles with, where there is one; nothing else looks at it.
+_CUDA_BUILD = """
+package(default_visibility = ["//visibility:public"])
+
+cc_library(
+    name = "runtime",
+    linkopts = %s,
+)
+"""
+
+def _cuda_impl(ctx):
+    homes = [ctx.os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    on_path = ctx.which("nvcc")
+    if on_path:
+        homes.append(str(on_path.realpath.dirname.dirname))
+    nvcc, version, linkopts = "", "", []
+    for home in homes:
+        if nvcc or not home or not ctx.path(home + "/bin/nvcc").exists:
+            continue
+        nvcc = home + "/bin/nvcc"
+        version = ctx.execute([nvcc, "--version"]).stdout.split("release ")[-1].split(",")[0]
+        linkopts = ["-L" + home + "/lib64", "-lcudart_static", "-ldl", "-lrt", "-lpthread"]
+    ctx.file("toolkit.bzl", "NVCC = %s\nVERSION = %s\n" % (repr(nvcc), repr(version)))
+    ctx.file("BUILD.bazel", _CUDA_BUILD % repr(linkopts))
+    ctx.file("WORKSPACE", "")
+
+_cuda = repository_rule(
+    implementation = _cuda_impl,
+    local = True,
+    environ = ["CUDA_HOME", "PATH"],
+)
+
 def sightline_repositories():
+    _cuda(name = "cuda")
     _rules_cc(name = "rules_cc")
     _system(name = "system")
     _faiss(name = "faiss")

@@ -27,10 +27,10 @@ fi
 # What git tracks; whoever has the sources without git has all of them.  The tree may
 # belong to another user than the one who tests.
 list() {
-  git -c safe.directory="$PWD" ls-files -z -- common services tests loadtest 2>/dev/null ||
-    find common services tests loadtest -type f -print0
+  git -c safe.directory="$PWD" ls-files -z -- common services tests loadtest deploy/gpu 2>/dev/null ||
+    find common services tests loadtest deploy/gpu -type f -print0
 }
-mapfile -d '' -t files < <(list | grep -zE '\.(h|cc)$')
+mapfile -d '' -t files < <(list | grep -zE '\.(h|cc|cu)$')
 # A file that git tracks may be gone from the tree while somebody works on it.
 present=()
 for file in "${files[@]}"; do

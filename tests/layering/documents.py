@@ -17,7 +17,7 @@ import sys
 
 # Folders whose sources need a README.  tests/ mirrors them, so its own is enough.
 EXPLAINED = ("common", "deploy", "loadtest", "services")
-SOURCES = (".h", ".cc", ".sh", ".py", ".yaml")
+SOURCES = (".h", ".cc", ".cu", ".sh", ".py", ".yaml")
 
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 CITED = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.md|(?:common|deploy|loadtest|services|protos|tests)/"

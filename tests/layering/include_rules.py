@@ -108,7 +108,7 @@ def main(root):
         folders[:] = sorted(f for f in folders if not f.startswith((".", "bazel-")))
         for name in sorted(names):
             path = os.path.relpath(os.path.join(folder, name), root)
-            if not name.endswith((".h", ".cc")):
+            if not name.endswith((".h", ".cc", ".cu")):
                 continue
             files += 1
             if layer_of(path) is None:

@@ -6,7 +6,7 @@ include_rules.py holds the tree to it, maps.py draws it into READMEs.
 # An include may go to a lower layer, or stay in its own.
 LAYERS = [
     ["common/base"],
-    ["common/formats", "common/metrics", "common/log", "common/kernels"],
+    ["common/formats", "common/metrics", "common/log", "common/kernels", "common/device"],
     ["common/bundle", "common/batching", "common/image", "common/tokenizer", "common/embedding"],
     ["common/models", "common/index", "common/dataset", "common/generations", "common/api"],
     ["common/retrieval", "common/replicas", "common/evaluation", "common/training",
@@ -22,6 +22,7 @@ OWNERS = [
     ("LibTorch", r"(torch|ATen|c10|caffe2)/",
      ["common/models", "common/training", "services/trainer"]),
     ("FAISS", r"faiss/", ["common/index"]),
+    ("CUDA", r"(cuda_|cublas|nvtx)", ["common/device"]),
     ("gRPC", r"grpc(pp)?/", ["common/rpc", "common/clients", "services/*_service"]),
     ("messages of the wire, `sightline/v1/*.pb.h`", r"sightline/v1/",
      ["common/rpc", "common/clients", "services/*_service", "services/sightlinectl"]),

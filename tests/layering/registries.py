@@ -199,7 +199,7 @@ def repeated_types(sources):
 
 
 def main(root):
-    sources = {path: read(root, path) for path in walk(root, ".h", ".cc")}
+    sources = {path: read(root, path) for path in walk(root, ".h", ".cc", ".cu")}
     documents = {path: read(root, path) for path in walk(root, ".md")}
     missing = [path for path in (REASONS, LIMITS, CALLS, REFUSALS, CITED)
                if not os.path.exists(os.path.join(root, path))]

@@ -1,0 +1,135 @@
+// What a kernel is written in, so that one text runs on a device and, block by block, on the host.
+//
+// A kernel is a plain struct of numbers and pointers with
+//
+//   static constexpr int kThreads = 256;      // of a block, a multiple of kLanes
+//   struct Shared { ... };                    // memory of a block; its content is undefined at
+//   first template <typename Block> SIGHTLINE_DEVICE void operator()(Block& block, Shared& shared)
+//   const;
+//
+// which is called once for each block of a grid (on a device, once by each thread of it), and does
+// everything within these steps, from where all threads of the block come by:
+//
+//   block.Step([&](int thread) { ... });      // by each thread; all have ended when it returns
+//   block.Warps([&](auto& warp) { ... });     // by each warp; likewise
+//
+// and within a warp, 32 lanes in lockstep, within these:
+//
+//   warp.Step([&](int lane) { ... });         // by each lane; none sees what another writes
+//   PerLane<float> other = warp.Xor(mine, 8); // of each lane what lane ^ 8 has
+//
+// What a thread keeps between two steps is PerThread, or PerLane within a warp; all else outside of
+// the steps is the same for all threads.  HostDevice (host_device.h) runs kernels so in tests,
+// under the sanitizers, and CudaDevice (cuda_device.h) on a device.
+#ifndef SIGHTLINE_COMMON_DEVICE_BLOCK_H_
+#define SIGHTLINE_COMMON_DEVICE_BLOCK_H_
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#ifdef __CUDACC__
+#include <cuda_fp16.h>
+#define SIGHTLINE_DEVICE __device__ __forceinline__
+// Before a loop of a constant number of rounds over an array that is to lie in registers.
+#define SIGHTLINE_UNROLL _Pragma("unroll")
+#else
+#include <immintrin.h>
+#define SIGHTLINE_DEVICE inline
+#define SIGHTLINE_UNROLL
+#endif
+
+namespace sightline::device {
+
+inline constexpr int kLanes = 32;
+
+#ifdef __CUDACC__
+
+// Of each of `count` threads its own, which is all that it asks for.
+template <typename T, int count>
+class PerThread {
+ public:
+  SIGHTLINE_DEVICE T& operator[](int /*thread*/) { return value_; }
+  SIGHTLINE_DEVICE const T& operator[](int /*thread*/) const { return value_; }
+
+ private:
+  T value_;
+};
+
+SIGHTLINE_DEVICE int AtomicAdd(int* to, int number) {
+  return atomicAdd(to, number);
+}
+
+// The number that 16 bits of float16 stand for, exactly.
+SIGHTLINE_DEVICE float Widened(uint16_t half) {
+  return __half2float(__ushort_as_half(half));
+}
+
+// Sixteen bytes that are read once: not kept in the caches beyond need.
+SIGHTLINE_DEVICE void ReadOnce(const uint16_t* from, uint16_t (&to)[8]) {
+  const uint4 bytes = __ldcs(reinterpret_cast<const uint4*>(from));
+  memcpy(to, &bytes, sizeof(to));
+}
+
+// a * b + c, rounded once.
+SIGHTLINE_DEVICE float MultiplyAdd(float a, float b, float c) {
+  return __fmaf_rn(a, b, c);
+}
+
+SIGHTLINE_DEVICE float Plus(float a, float b) {
+  return __fadd_rn(a, b);
+}
+
+SIGHTLINE_DEVICE uint32_t BitsOf(float number) {
+  return __float_as_uint(number);
+}
+
+#else
+
+template <typename T, int count>
+class PerThread {
+ public:
+  T& operator[](int thread) { return values_[thread]; }
+  const T& operator[](int thread) const { return values_[thread]; }
+
+ private:
+  T values_[count];
+};
+
+// Blocks and threads run one after another.
+inline int AtomicAdd(int* to, int number) {
+  const int before = *to;
+  *to += number;
+  return before;
+}
+
+inline float Widened(uint16_t half) {
+  return _cvtsh_ss(half);
+}
+
+inline void ReadOnce(const uint16_t* from, uint16_t (&to)[8]) {
+  std::memcpy(to, from, sizeof(to));
+}
+
+inline float MultiplyAdd(float a, float b, float c) {
+  return std::fma(a, b, c);
+}
+
+inline float Plus(float a, float b) {
+  return a + b;
+}
+
+inline uint32_t BitsOf(float number) {
+  uint32_t bits;
+  std::memcpy(&bits, &number, sizeof(bits));
+  return bits;
+}
+
+#endif
+
+template <typename T>
+using PerLane = PerThread<T, kLanes>;
+
+}  // namespace sightline::device
+
+#endif  // SIGHTLINE_COMMON_DEVICE_BLOCK_H_

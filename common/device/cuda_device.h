@@ -1,0 +1,172 @@
+// A device of CUDA, for .cu files.
+#ifndef SIGHTLINE_COMMON_DEVICE_CUDA_DEVICE_H_
+#define SIGHTLINE_COMMON_DEVICE_CUDA_DEVICE_H_
+
+#ifndef __CUDACC__
+#error "for files that nvcc compiles"
+#endif
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/device/block.h"
+
+namespace sightline::device {
+
+class CudaWarp {
+ public:
+  SIGHTLINE_DEVICE int index() const { return threadIdx.x / kLanes; }
+
+  template <typename Work>
+  SIGHTLINE_DEVICE void Step(const Work& work) {
+    work(static_cast<int>(threadIdx.x % kLanes));
+  }
+
+  template <typename T>
+  SIGHTLINE_DEVICE PerLane<T> Xor(const PerLane<T>& of, int mask) const {
+    PerLane<T> got;
+    got[0] = __shfl_xor_sync(0xFFFFFFFFu, of[0], mask);
+    return got;
+  }
+};
+
+class CudaBlock {
+ public:
+  SIGHTLINE_DEVICE int index() const { return blockIdx.x; }
+  SIGHTLINE_DEVICE int count() const { return gridDim.x; }
+  SIGHTLINE_DEVICE int threads() const { return blockDim.x; }
+
+  template <typename Work>
+  SIGHTLINE_DEVICE void Step(const Work& work) {
+    work(static_cast<int>(threadIdx.x));
+    __syncthreads();
+  }
+
+  template <typename Work>
+  SIGHTLINE_DEVICE void Warps(const Work& work) {
+    CudaWarp warp;
+    work(warp);
+    __syncthreads();
+  }
+};
+
+template <typename Kernel>
+__global__ void __launch_bounds__(Kernel::kThreads) RunKernel(const Kernel kernel) {
+  __shared__ typename Kernel::Shared shared;
+  CudaBlock block;
+  kernel(block, shared);
+}
+
+// OK, or what CUDA says, with what was being done: RESOURCE_EXHAUSTED where memory was missing, and
+// UNAVAILABLE for all else, since another replica's device may do better.
+inline absl::Status StatusOf(cudaError_t error, absl::string_view what) {
+  if (error == cudaSuccess) return absl::OkStatus();
+  const std::string message =
+      absl::StrCat(what, ": ", cudaGetErrorName(error), ": ", cudaGetErrorString(error));
+  return error == cudaErrorMemoryAllocation ? absl::ResourceExhaustedError(message)
+                                            : absl::UnavailableError(message);
+}
+
+// One device and a stream of its own on it, in which all that is asked for is done in its order.
+// Belongs to one thread at a time.  Memory is given back before it is destroyed.
+class CudaDevice {
+ public:
+  // Number `index` of the machine's devices.
+  static absl::StatusOr<CudaDevice> Open(int index) {
+    CudaDevice device(index);
+    RETURN_IF_ERROR(device.OpenStream());
+    return device;
+  }
+
+  ~CudaDevice() {
+    if (stream_ == nullptr) return;
+    (void)cudaSetDevice(index_);
+    (void)cudaStreamDestroy(stream_);
+  }
+  CudaDevice(CudaDevice&& other) noexcept
+      : index_(other.index_),
+        processors_(other.processors_),
+        stream_(std::exchange(other.stream_, nullptr)) {}
+  CudaDevice& operator=(CudaDevice&&) = delete;
+
+  absl::StatusOr<void*> Allocate(int64_t bytes) {
+    void* memory = nullptr;
+    RETURN_IF_ERROR(Use());
+    const cudaError_t error = cudaMalloc(&memory, static_cast<size_t>(bytes));
+    if (error == cudaSuccess) return memory;
+    (void)cudaGetLastError();  // or it would be told again by the next call
+    return StatusOf(error, absl::StrCat("cannot reserve ", bytes, " bytes on device ", index_));
+  }
+
+  void Free(void* memory, int64_t /*bytes*/) {
+    if (memory == nullptr) return;
+    (void)cudaSetDevice(index_);
+    (void)cudaFree(memory);
+  }
+
+  // `from` and `to` of the host stay as they are until Wait has returned.
+  absl::Status CopyIn(void* to, const void* from, int64_t bytes) {
+    return Copy(to, from, bytes, cudaMemcpyHostToDevice, "copying to the device");
+  }
+  absl::Status CopyOut(void* to, const void* from, int64_t bytes) {
+    return Copy(to, from, bytes, cudaMemcpyDeviceToHost, "copying from the device");
+  }
+  absl::Status Clear(void* memory, int64_t bytes) {
+    RETURN_IF_ERROR(Use());
+    return StatusOf(cudaMemsetAsync(memory, 0, static_cast<size_t>(bytes), stream_), "clearing");
+  }
+
+  template <typename Kernel>
+  absl::Status Launch(int blocks, const Kernel& kernel) {
+    RETURN_IF_ERROR(Use());
+    RunKernel<<<blocks, Kernel::kThreads, 0, stream_>>>(kernel);
+    return StatusOf(cudaGetLastError(), "launching a kernel");
+  }
+
+  absl::Status Wait() {
+    RETURN_IF_ERROR(Use());
+    return StatusOf(cudaStreamSynchronize(stream_), "waiting for the device");
+  }
+
+  int most_blocks() const { return kBlocksPerProcessor * processors_; }
+
+ private:
+  static constexpr int kBlocksPerProcessor = 8;
+
+  explicit CudaDevice(int index) : index_(index) {}
+
+  absl::Status OpenStream() {
+    RETURN_IF_ERROR(Use());
+    RETURN_IF_ERROR(
+        StatusOf(cudaDeviceGetAttribute(&processors_, cudaDevAttrMultiProcessorCount, index_),
+                 "asking for the device's processors"));
+    return StatusOf(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+                    "opening a stream on the device");
+  }
+
+  // The thread's calls go to this device.
+  absl::Status Use() {
+    return StatusOf(cudaSetDevice(index_), absl::StrCat("device ", index_, " cannot be used"));
+  }
+
+  absl::Status Copy(void* to, const void* from, int64_t bytes, cudaMemcpyKind kind,
+                    absl::string_view what) {
+    RETURN_IF_ERROR(Use());
+    return StatusOf(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes), kind, stream_), what);
+  }
+
+  const int index_;
+  int processors_ = 1;
+  cudaStream_t stream_ = nullptr;
+};
+
+}  // namespace sightline::device
+
+#endif  // SIGHTLINE_COMMON_DEVICE_CUDA_DEVICE_H_

@@ -1,0 +1,142 @@
+// A device that is the host: kernels run block by block, thread by thread, in memory of the host.
+// Slow, and what tests hold kernels and those who launch them to.
+#ifndef SIGHTLINE_COMMON_DEVICE_HOST_DEVICE_H_
+#define SIGHTLINE_COMMON_DEVICE_HOST_DEVICE_H_
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "common/device/block.h"
+
+namespace sightline::device {
+
+class HostWarp {
+ public:
+  explicit HostWarp(int index) : index_(index) {}
+
+  int index() const { return index_; }  // in the block
+
+  template <typename Work>
+  void Step(const Work& work) {
+    for (int lane = 0; lane < kLanes; ++lane) work(lane);
+  }
+
+  template <typename T>
+  PerLane<T> Xor(const PerLane<T>& of, int mask) const {
+    PerLane<T> got;
+    for (int lane = 0; lane < kLanes; ++lane) got[lane] = of[lane ^ mask];
+    return got;
+  }
+
+ private:
+  const int index_;
+};
+
+class HostBlock {
+ public:
+  HostBlock(int index, int count, int threads) : index_(index), count_(count), threads_(threads) {}
+
+  int index() const { return index_; }  // in the grid
+  int count() const { return count_; }  // of the grid
+  int threads() const { return threads_; }
+
+  template <typename Work>
+  void Step(const Work& work) {
+    for (int thread = 0; thread < threads_; ++thread) work(thread);
+  }
+
+  template <typename Work>
+  void Warps(const Work& work) {
+    for (int i = 0; i < threads_ / kLanes; ++i) {
+      HostWarp warp(i);
+      work(warp);
+    }
+  }
+
+ private:
+  const int index_;
+  const int count_;
+  const int threads_;
+};
+
+// As CudaDevice.  Copies are the same device.
+class HostDevice {
+ public:
+  // With `memory_bytes` to give.
+  explicit HostDevice(int64_t memory_bytes = INT64_MAX) : state_(std::make_shared<State>()) {
+    state_->left = memory_bytes;
+  }
+
+  absl::StatusOr<void*> Allocate(int64_t bytes) {
+    if (bytes > state_->left) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the device has no ", bytes, " bytes left; ", state_->left, " are free"));
+    }
+    // Exactly as much, and nothing known in it, so that sanitizers see what goes wrong.
+    void* const memory = std::malloc(bytes);
+    std::memset(memory, 0xA5, bytes);
+    state_->left -= bytes;
+    return memory;
+  }
+
+  void Free(void* memory, int64_t bytes) {
+    if (memory == nullptr) return;
+    std::free(memory);
+    state_->left += bytes;
+  }
+
+  int64_t free_bytes() const { return state_->left; }
+  int64_t launches() const { return state_->launches; }
+
+  // From now on all that is asked for fails so; OK: no more.
+  void Break(absl::Status failure) { state_->failure = std::move(failure); }
+
+  absl::Status CopyIn(void* to, const void* from, int64_t bytes) {
+    if (state_->failure.ok()) std::memcpy(to, from, bytes);
+    return state_->failure;
+  }
+  absl::Status CopyOut(void* to, const void* from, int64_t bytes) {
+    return CopyIn(to, from, bytes);
+  }
+  absl::Status Clear(void* memory, int64_t bytes) {
+    if (state_->failure.ok()) std::memset(memory, 0, bytes);
+    return state_->failure;
+  }
+
+  template <typename Kernel>
+  absl::Status Launch(int blocks, const Kernel& kernel) {
+    if (!state_->failure.ok()) return state_->failure;
+    ++state_->launches;
+    for (int i = 0; i < blocks; ++i) {
+      HostBlock block(i, blocks, Kernel::kThreads);
+      const auto shared = std::make_unique<typename Kernel::Shared>();
+      std::memset(static_cast<void*>(shared.get()), 0xA5, sizeof(*shared));
+      kernel(block, *shared);
+    }
+    return absl::OkStatus();
+  }
+
+  // Until all that was asked for is done.
+  absl::Status Wait() { return state_->failure; }
+
+  // Blocks that keep all of it busy.
+  int most_blocks() const { return 3; }
+
+ private:
+  struct State {
+    int64_t left = 0;
+    int64_t launches = 0;
+    absl::Status failure;
+  };
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace sightline::device
+
+#endif  // SIGHTLINE_COMMON_DEVICE_HOST_DEVICE_H_

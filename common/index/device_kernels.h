@@ -1,0 +1,273 @@
+// The two kernels of an exact search on a device: rows scanned for what is better than a floor, and
+// the best of what was found, which raises the floor.
+//
+// A row and its score are one number, the key, so that an order of keys is the order of
+// VectorIndex::Search: higher scores first, then lower rows.
+#ifndef SIGHTLINE_COMMON_INDEX_DEVICE_KERNELS_H_
+#define SIGHTLINE_COMMON_INDEX_DEVICE_KERNELS_H_
+
+#include <cstdint>
+
+#include "common/device/block.h"
+#include "common/index/device_layout.h"
+
+namespace sightline {
+
+// Not zero, which is no row.  `score` is a number and not -0; `row` < 2^32 - 1.
+SIGHTLINE_DEVICE uint64_t KeyOf(float score, uint32_t row) {
+  const uint32_t bits = device::BitsOf(score);
+  const uint32_t ascending = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+  return uint64_t{ascending} << 32 | (0xFFFFFFFFu - row);
+}
+
+// Keys of each query of a group, `capacity` a query.
+struct KeyTable {
+  uint64_t* keys = nullptr;
+  int64_t capacity = 0;
+  int* counts = nullptr;  // of keys that were offered; beyond the capacity they are lost
+
+  SIGHTLINE_DEVICE uint64_t* of(int query) const { return keys + query * capacity; }
+};
+
+// Scores rows with the queries of a group by the sums of row_scores.h.
+struct ScanRows {
+  static constexpr int kQueries = 8;  // of a group: what a reading of a row is shared by
+  static constexpr int kRows = 4;     // that a warp scores at once, for which it reads queries once
+  static constexpr int kThreads = 256;
+  struct Shared {};
+
+  DeviceLayout layout;
+  const uint16_t* rows = nullptr;  // arranged by `layout`
+  const float* queries = nullptr;  // kQueries, likewise
+  int query_count = 0;             // of the group; the others are anything
+  // Rows `begin` to before `end`, or if `list` is not null, the rows in these places of it.
+  int64_t begin = 0, end = 0;
+  const uint32_t* list = nullptr;
+  const uint64_t* among = nullptr;  // bits of rows that may be found; null: all
+  // Offered are keys above a query's floor.  If `dense`, instead, each row's key lies in the place
+  // of the row: number `begin` in the first; zero is none.
+  const uint64_t* floors = nullptr;
+  KeyTable found;
+  bool dense = false;
+
+  template <typename Block>
+  SIGHTLINE_DEVICE void operator()(Block& block, Shared& /*shared*/) const {
+    constexpr int kWarps = kThreads / device::kLanes;
+    block.Warps([&](auto& warp) {
+      const int64_t step = int64_t{block.count()} * kWarps * kRows;
+      int64_t first = begin + (int64_t{block.index()} * kWarps + warp.index()) * kRows;
+      for (; first < end; first += step) ScanTile(warp, first);
+    });
+  }
+
+ private:
+  static constexpr int kProducts = kRows * kQueries;
+  static_assert(kProducts == device::kLanes, "each lane ends with one product");
+
+  SIGHTLINE_DEVICE uint32_t RowAt(int64_t place) const {
+    if (place >= end) place = end - 1;
+    return list != nullptr ? list[place] : static_cast<uint32_t>(place);
+  }
+
+  SIGHTLINE_DEVICE bool MayBeFound(int64_t place) const {
+    if (place >= end) return false;
+    const uint32_t row = RowAt(place);
+    return among == nullptr || (among[row >> 6] >> (row & 63) & 1) != 0;
+  }
+
+  template <typename Warp>
+  SIGHTLINE_DEVICE void ScanTile(Warp& warp, int64_t first) const {
+    bool any = false;
+    for (int r = 0; r < kRows; ++r) any = any || MayBeFound(first + r);
+    if (!any && !dense) return;
+    device::PerLane<float> sums[kProducts];
+    warp.Step([&](int lane) {
+      float own[kProducts];
+      SumOwn(first, lane, own);
+      SIGHTLINE_UNROLL
+      for (int i = 0; i < kProducts; ++i) sums[i][lane] = own[i];
+    });
+    // As row_scores.cc adds its four sums of eight, and these up.
+    AddHalves<16>(warp, 8, sums);
+    AddHalves<8>(warp, 16, sums);
+    AddHalves<4>(warp, 4, sums);
+    AddHalves<2>(warp, 2, sums);
+    AddHalves<1>(warp, 1, sums);
+    warp.Step([&](int lane) {
+      const int query = lane & 7;
+      const int64_t place = first + ((lane >> 3 & 1) * 2 + (lane >> 4 & 1));
+      if (query >= query_count || place >= end) return;
+      const float score = device::Plus(sums[0][lane], SumOfRest(RowAt(place), query));
+      const bool found_any = score == score && MayBeFound(place);
+      Offer(query, place, found_any ? KeyOf(score, RowAt(place)) : 0);
+    });
+  }
+
+  // A lane's own part of each product, of row r and query q at r * kQueries + q.
+  SIGHTLINE_DEVICE void SumOwn(int64_t first, int lane, float (&sums)[kProducts]) const {
+    constexpr int kOwn = DeviceLayout::kBlocksOfGroup;
+    const uint16_t* row[kRows];
+    SIGHTLINE_UNROLL
+    for (int r = 0; r < kRows; ++r) row[r] = rows + int64_t{RowAt(first + r)} * layout.numbers;
+    SIGHTLINE_UNROLL
+    for (int i = 0; i < kProducts; ++i) sums[i] = 0;
+    for (int group = 0; group < layout.groups; ++group) {
+      const int at = group * DeviceLayout::kGroup + lane * kOwn;
+      uint16_t halves[kRows][kOwn];
+      SIGHTLINE_UNROLL
+      for (int r = 0; r < kRows; ++r) device::ReadOnce(row[r] + at, halves[r]);
+      SIGHTLINE_UNROLL
+      for (int q = 0; q < kQueries; ++q) {
+        const float* const query = queries + q * layout.numbers + at;
+        SIGHTLINE_UNROLL
+        for (int j = 0; j < kOwn; ++j) {
+          SIGHTLINE_UNROLL
+          for (int r = 0; r < kRows; ++r) {
+            sums[r * kQueries + q] = device::MultiplyAdd(query[j], device::Widened(halves[r][j]),
+                                                         sums[r * kQueries + q]);
+          }
+        }
+      }
+    }
+    if (lane >= 8) return;
+    for (int eight = 0; eight < layout.eights; ++eight) {
+      const int at = layout.groups * DeviceLayout::kGroup + eight * 8 + lane;
+      SIGHTLINE_UNROLL
+      for (int i = 0; i < kProducts; ++i) {
+        sums[i] = device::MultiplyAdd(queries[i % kQueries * layout.numbers + at],
+                                      device::Widened(row[i / kQueries][at]), sums[i]);
+      }
+    }
+  }
+
+  // Adds of 2 n sums each lane's and those of the lane that differs in `bit`: who has the bit goes
+  // on with the second n, the other with the first.
+  template <int n, typename Warp>
+  SIGHTLINE_DEVICE static void AddHalves(Warp& warp, int bit,
+                                         device::PerLane<float> (&sums)[kProducts]) {
+    SIGHTLINE_UNROLL
+    for (int i = 0; i < n; ++i) {
+      device::PerLane<float> other;
+      warp.Step(
+          [&](int lane) { other[lane] = (lane & bit) != 0 ? sums[i][lane] : sums[i + n][lane]; });
+      const device::PerLane<float> got = warp.Xor(other, bit);
+      warp.Step([&](int lane) {
+        const float own = (lane & bit) != 0 ? sums[i + n][lane] : sums[i][lane];
+        sums[i][lane] = device::Plus(own, got[lane]);
+      });
+    }
+  }
+
+  SIGHTLINE_DEVICE float SumOfRest(uint32_t row, int query) const {
+    const int at = layout.groups * DeviceLayout::kGroup + layout.eights * 8;
+    float sum = 0;
+    for (int i = 0; i < layout.rest; ++i) {
+      sum = device::MultiplyAdd(queries[query * layout.numbers + at + i],
+                                device::Widened(rows[int64_t{row} * layout.numbers + at + i]), sum);
+    }
+    return sum;
+  }
+
+  SIGHTLINE_DEVICE void Offer(int query, int64_t place, uint64_t key) const {
+    if (dense) {
+      found.of(query)[place - begin] = key;
+    } else if (key > floors[query]) {
+      const int slot = device::AtomicAdd(found.counts + query, 1);
+      if (slot < found.capacity) found.of(query)[slot] = key;
+    }
+  }
+};
+
+// Of each query, a block's, the best k keys of `from`, in no order; and a floor below them, where
+// there are k.
+struct SelectBest {
+  static constexpr int kThreads = 1024;
+  static constexpr int kOwn = 16;  // keys that a thread holds
+  static constexpr int kMostKeys = kOwn * kThreads;
+  static constexpr int kBits = 64;
+  struct Shared {
+    int reaching[kBits];  // keys that reached the bound which was tried for this bit
+    int taken;
+  };
+
+  KeyTable from;         // of at most kMostKeys a query
+  int dense_count = -1;  // keys of each query; negative: from.counts says it
+  int k = 0;
+  KeyTable to;                 // of at least k a query
+  uint64_t* floors = nullptr;  // of each query
+  int* overflows = nullptr;    // of each query: set where keys were lost
+
+  template <typename Block>
+  SIGHTLINE_DEVICE void operator()(Block& block, Shared& shared) const {
+    const int query = block.index();
+    int count = dense_count >= 0 ? dense_count : from.counts[query];
+    const bool lost = count > from.capacity;
+    if (lost) count = static_cast<int>(from.capacity);
+    Keys keys[kOwn];
+    block.Step([&](int thread) {
+      SIGHTLINE_UNROLL
+      for (int i = 0; i < kOwn; ++i) {
+        const int place = i * kThreads + thread;
+        keys[i][thread] = place < count ? from.of(query)[place] : 0;
+      }
+      if (thread < kBits) shared.reaching[thread] = 0;
+      if (thread == 0) shared.taken = 0;
+      if (thread == 0 && lost) overflows[query] = 1;
+    });
+    const uint64_t bound = count > k ? BoundOfBest(block, shared, keys) : 0;
+    block.Step([&](int thread) {
+      SIGHTLINE_UNROLL
+      for (int i = 0; i < kOwn; ++i) {
+        const uint64_t key = keys[i][thread];
+        if (key != 0 && key >= bound) to.of(query)[device::AtomicAdd(&shared.taken, 1)] = key;
+      }
+    });
+    block.Step([&](int thread) {
+      if (thread != 0) return;
+      to.counts[query] = shared.taken;
+      if (shared.taken == k && bound != 0) floors[query] = bound - 1;
+    });
+  }
+
+ private:
+  using Keys = device::PerThread<uint64_t, kThreads>;
+
+  // A bound that k of more than k keys reach, and no others; 0 if fewer than k are rows.
+  template <typename Block>
+  SIGHTLINE_DEVICE uint64_t BoundOfBest(Block& block, Shared& shared, Keys (&keys)[kOwn]) const {
+    uint64_t bound = 0;
+    for (int bit = kBits - 1; bit >= 0; --bit) {
+      const uint64_t tried = bound | uint64_t{1} << bit;
+      CountReaching(block, keys, tried, &shared.reaching[bit]);
+      if (shared.reaching[bit] >= k) bound = tried;
+      if (shared.reaching[bit] == k) break;
+    }
+    return bound;
+  }
+
+  template <typename Block>
+  SIGHTLINE_DEVICE static void CountReaching(Block& block, Keys (&keys)[kOwn], uint64_t bound,
+                                             int* total) {
+    block.Warps([&](auto& warp) {
+      device::PerLane<int> count;
+      warp.Step([&](int lane) {
+        const int thread = warp.index() * device::kLanes + lane;
+        int own = 0;
+        SIGHTLINE_UNROLL
+        for (int i = 0; i < kOwn; ++i) own += keys[i][thread] >= bound ? 1 : 0;
+        count[lane] = own;
+      });
+      for (int bit = 1; bit < device::kLanes; bit *= 2) {
+        const device::PerLane<int> others = warp.Xor(count, bit);
+        warp.Step([&](int lane) { count[lane] += others[lane]; });
+      }
+      warp.Step([&](int lane) {
+        if (lane == 0) device::AtomicAdd(total, count[lane]);
+      });
+    });
+  }
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_INDEX_DEVICE_KERNELS_H_

@@ -1,0 +1,243 @@
+// The scan of a device, run on the host block by block, against the flat index of the CPU: rows,
+// order and bits have to be the same.
+#include "common/index/device_flat_scan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "common/base/call_context.h"
+#include "common/base/limits.h"
+#include "common/device/host_device.h"
+#include "common/index/device_scan.h"
+#include "tests/common/index/kind_harness.h"
+#include "tests/support/catch.h"
+
+namespace sightline {
+namespace {
+
+using device::HostDevice;
+using HostScan = DeviceFlatScan<HostDevice>;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+std::unique_ptr<VectorIndex> Load(const VectorView& rows, HostDevice device = HostDevice()) {
+  auto scan = HostScan::Load(std::move(device), rows, CallContext::Unbounded());
+  REQUIRE(scan.ok());
+  auto index = OpenDeviceFlatIndex(rows, *std::move(scan));
+  REQUIRE(index.ok());
+  return *std::move(index);
+}
+
+// As the CPU finds it, to the bit.
+void CheckSame(const VectorIndex& index, const VectorView& rows, const EmbeddingMatrix& queries,
+               int top_k, const RowSet* among = nullptr) {
+  SearchOptions options;
+  options.top_k = top_k;
+  options.among = among;
+  const NeighborLists found = Find(index, queries, options);
+  const NeighborLists truth = Referee(rows, queries, top_k, among);
+  REQUIRE(SameLists(found, truth));
+}
+
+// Rows whose scores with a query of ones, of any length, ascend or descend with the row.
+EmbeddingMatrix Stairs(int64_t rows, int dimension, bool up) {
+  EmbeddingMatrix values(rows, dimension);
+  for (int64_t i = 0; i < rows; ++i) {
+    // Of float16 there are 1 024 numbers from one power of two to the next; the second number goes
+    // on where the first cannot.
+    const int64_t step = up ? i : rows - 1 - i;
+    values.mutable_row(i)[0] = static_cast<float>(step / 1024);
+    values.mutable_row(i)[1] = static_cast<float>(step % 1024) / 1024;
+  }
+  return values;
+}
+
+EmbeddingMatrix Ones(int64_t rows, int dimension) {
+  EmbeddingMatrix ones(rows, dimension);
+  for (int64_t i = 0; i < rows; ++i) std::fill_n(ones.mutable_row(i).data(), dimension, 1.0f);
+  return ones;
+}
+
+TEST_CASE("a device finds what the CPU finds, to the bit, whatever the dimension") {
+  for (const int dimension : {1, 7, 8, 9, 31, 32, 33, 47, 96, 255, 256, 257, 511, 768}) {
+    CAPTURE(dimension);
+    const EmbeddingMatrix values = ClusteredRows(203, dimension, 1);
+    const PaddedRows rows(values, Dtype::kFloat16);
+    const auto index = Load(rows.view());
+    for (const int64_t queries : {1, 3, 8, 9, 20}) {
+      CheckSame(*index, rows.view(), QueriesNear(values, queries, 2), 10);
+    }
+  }
+}
+
+TEST_CASE("a device finds all there is, and not more") {
+  const EmbeddingMatrix values = ClusteredRows(70, 40, 3);
+  const EmbeddingMatrix queries = QueriesNear(values, 5, 4);
+  for (const int64_t count : {0, 1, 2, 3, 4, 5, 31, 33, 70}) {
+    CAPTURE(count);
+    EmbeddingMatrix some(count, 40);
+    for (int64_t i = 0; i < count; ++i) {
+      std::copy_n(values.row(i).data(), 40, some.mutable_row(i).data());
+    }
+    const PaddedRows rows(some, Dtype::kFloat16);
+    const auto index = Load(rows.view());
+    for (const int top_k : {1, 2, 33, 70, limits::kMaxNeighbors}) {
+      CheckSame(*index, rows.view(), queries, top_k);
+    }
+  }
+}
+
+TEST_CASE("equal scores come by row on a device, however many there are") {
+  EmbeddingMatrix values(20000, 8);
+  for (int64_t i = 0; i < values.rows(); ++i) values.mutable_row(i)[0] = i % 3 == 0 ? 1.0f : -1.0f;
+  const PaddedRows rows(values, Dtype::kFloat16);
+  CheckSame(*Load(rows.view()), rows.view(), Ones(2, 8), 100);
+}
+
+TEST_CASE(
+    "numbers that are none, infinite, tiny or huge are to a device what they are to the CPU") {
+  EmbeddingMatrix values = ClusteredRows(300, 40, 5);
+  values.mutable_row(3)[0] = std::nanf("");
+  values.mutable_row(4)[39] = std::nanf("");
+  values.mutable_row(5)[7] = kInfinity;
+  values.mutable_row(6)[8] = -kInfinity;
+  values.mutable_row(7)[33] = kInfinity;
+  values.mutable_row(7)[34] = -kInfinity;
+  for (float& number : values.mutable_row(8)) number = 0x1p-24f;  // the least of float16
+  for (float& number : values.mutable_row(9)) number = 65504;
+  for (float& number : values.mutable_row(10)) number = -65504;
+  for (float& number : values.mutable_row(11)) number = 0;
+  const PaddedRows rows(values, Dtype::kFloat16);
+  EmbeddingMatrix queries = QueriesNear(values, 6, 6);
+  for (float& number : queries.mutable_row(0)) number = 3e38f;  // overflows
+  for (float& number : queries.mutable_row(1)) number = -1e-45f;
+  for (float& number : queries.mutable_row(2)) number = 1e-42f;
+  std::fill_n(queries.mutable_row(3).data(), 40, 0.0f);
+  for (int64_t i = 0; i < queries.rows(); ++i) {
+    for (float& number : queries.mutable_row(i)) {
+      if (std::isnan(number) || std::isinf(number)) number = 1;
+    }
+  }
+  const auto index = Load(rows.view());
+  for (const int top_k : {5, 299, 300}) CheckSame(*index, rows.view(), queries, top_k);
+}
+
+TEST_CASE("rows in the worst order are found on a device all the same") {
+  const int64_t count = 3 * HostScan::kCapacity + 1000;
+  for (const bool up : {true, false}) {
+    CAPTURE(up);
+    const PaddedRows rows(Stairs(count, 2, up), Dtype::kFloat16);
+    HostDevice device;
+    const auto index = Load(rows.view(), device);
+    CheckSame(*index, rows.view(), Ones(1, 2), 20);
+    // Downwards nothing is found after the first rows: two scans and two selections.  Upwards keys
+    // are lost, and chunks are as short as makes that impossible.
+    CHECK(device.launches() == (up ? 4 + 2 * 4 : 4));
+  }
+}
+
+TEST_CASE("a device finds among some rows only") {
+  const EmbeddingMatrix values = ClusteredRows(2000, 33, 7);
+  const PaddedRows rows(values, Dtype::kFloat16);
+  const EmbeddingMatrix queries = QueriesNear(values, 9, 8);
+  const auto index = Load(rows.view());
+  for (const int every : {1, 2, 7, 100, 1999}) {
+    CAPTURE(every);
+    std::vector<int64_t> some;
+    for (int64_t row = every / 2; row < 2000; row += every) some.push_back(row);
+    for (const RowSet& among : {ListOf(some, 2000), BitsOf(some, 2000)}) {
+      for (const int top_k : {1, 10, 500}) {
+        CheckSame(*index, rows.view(), queries, top_k, &among);
+      }
+    }
+  }
+  const RowSet none = RowSet::OfRows({}, 2000);
+  CheckSame(*index, rows.view(), queries, 10, &none);
+  // The next search is of all rows again.
+  CheckSame(*index, rows.view(), queries, 10);
+}
+
+TEST_CASE("what a filter lets through may lie behind all that a device scans first") {
+  const int64_t count = 2 * HostScan::kCapacity + 500;
+  const PaddedRows rows(Stairs(count, 2, /*up=*/true), Dtype::kFloat16);
+  std::vector<int64_t> last(HostScan::kCapacity + 400);
+  std::iota(last.begin(), last.end(), count - static_cast<int64_t>(last.size()));
+  const RowSet among = BitsOf(last, count);
+  CheckSame(*Load(rows.view()), rows.view(), Ones(2, 2), 50, &among);
+}
+
+TEST_CASE("a device that cannot hold the rows is told so, and keeps nothing") {
+  const EmbeddingMatrix values = ClusteredRows(500, 64, 9);
+  const PaddedRows rows(values, Dtype::kFloat16);
+  const int64_t needed = HostScan::Bytes(500, 64);
+  for (int64_t bytes = 0; bytes < needed; bytes += needed / 40) {
+    HostDevice device(bytes);
+    const auto scan = HostScan::Load(device, rows.view(), CallContext::Unbounded());
+    CHECK(absl::IsResourceExhausted(scan.status()));
+    CHECK(device.free_bytes() == bytes);
+  }
+  HostDevice device(needed);
+  {
+    const auto index = Load(rows.view(), device);
+    CHECK(device.free_bytes() == 0);
+    CheckSame(*index, rows.view(), QueriesNear(values, 2, 9), 3);
+  }
+  CHECK(device.free_bytes() == needed);
+}
+
+TEST_CASE("a device that fails is an error, never a list") {
+  const EmbeddingMatrix values = ClusteredRows(500, 64, 9);
+  const PaddedRows rows(values, Dtype::kFloat16);
+  const EmbeddingMatrix queries = QueriesNear(values, 2, 9);
+  HostDevice device;
+  const auto index = Load(rows.view(), device);
+  device.Break(absl::UnavailableError("fell off the bus"));
+  CHECK(absl::IsUnavailable(index->Search(queries, {3}, CallContext::Unbounded()).status()));
+  CHECK(
+      absl::IsUnavailable(HostScan::Load(device, rows.view(), CallContext::Unbounded()).status()));
+  device.Break(absl::OkStatus());
+  CheckSame(*index, rows.view(), queries, 3);
+}
+
+TEST_CASE("a device takes rows of float16 that lie in memory, and an index its own words") {
+  const EmbeddingMatrix values = ClusteredRows(50, 16, 9);
+  const PaddedRows floats(values, Dtype::kFloat32);
+  CHECK(absl::IsInvalidArgument(
+      HostScan::Load(HostDevice(), floats.view(), CallContext::Unbounded()).status()));
+  const PaddedRows rows(values, Dtype::kFloat16);
+  const MemoryReader reader(rows.view());
+  CHECK(absl::IsInvalidArgument(
+      HostScan::Load(HostDevice(), reader.view(), CallContext::Unbounded()).status()));
+
+  const auto index = Load(rows.view());
+  CHECK(index->IsExact({}));
+  CHECK(index->size() == 50);
+  CHECK(index->dimension() == 16);
+  const auto refused = [&](const EmbeddingMatrix& queries, int top_k) {
+    SearchOptions options;
+    options.top_k = top_k;
+    return absl::IsInvalidArgument(
+        index->Search(queries, options, CallContext::Unbounded()).status());
+  };
+  CHECK(refused(EmbeddingMatrix(1, 15), 10));
+  CHECK(refused(EmbeddingMatrix(1, 16), 0));
+  CHECK(refused(EmbeddingMatrix(1, 16), limits::kMaxNeighbors + 1));
+}
+
+TEST_CASE("a search or a load of a call that is over ends with it") {
+  const EmbeddingMatrix values = ClusteredRows(50, 16, 9);
+  const PaddedRows rows(values, Dtype::kFloat16);
+  const auto index = Load(rows.view());
+  const CallContext call = CallContext::Unbounded().Child();
+  call.cancellation()->Cancel();
+  CHECK(absl::IsCancelled(index->Search(QueriesNear(values, 2, 1), {3}, call).status()));
+  CHECK(absl::IsCancelled(HostScan::Load(HostDevice(), rows.view(), call).status()));
+}
+
+}  // namespace
+}  // namespace sightline
