@@ -19,13 +19,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/call_context.h"
-#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/embedding/row_set.h"
 #include "common/index/device_kernels.h"
 #include "common/index/device_layout.h"
 #include "common/index/device_scan.h"
+#include "common/index/row_rounder.h"
+#include "common/index/row_scores.h"
 #include "common/index/vector_index.h"
 
 namespace sightline {
@@ -68,17 +69,13 @@ class DeviceFlatScan : public DeviceScan {
   static absl::StatusOr<std::unique_ptr<DeviceFlatScan>> Load(Device device,
                                                               const VectorView& vectors,
                                                               const CallContext& call) {
-    if (vectors.dtype != Dtype::kFloat16 || vectors.on_disk()) {
-      return absl::InvalidArgumentError(
-          "a device takes rows of float16 that lie in memory; serve others on the CPU");
-    }
     if (vectors.rows >= kMostRows) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the shard has ", vectors.rows, " rows; on a device it has less than ", kMostRows));
     }
     std::unique_ptr<DeviceFlatScan> scan(new DeviceFlatScan(std::move(device), vectors));
     RETURN_IF_ERROR(scan->Reserve());
-    RETURN_IF_ERROR(scan->CopyRows(vectors, call));
+    RETURN_IF_ERROR(scan->LoadRows(vectors, call));
     return scan;
   }
 
@@ -109,7 +106,7 @@ class DeviceFlatScan : public DeviceScan {
  private:
   static constexpr int64_t kMostRows = (int64_t{1} << 32) - 1;
   static constexpr int64_t kStagingBytes = 32 << 20;
-  static_assert(kCapacity >= 4 * limits::kMaxNeighbors, "rows have to move on by more than k");
+  static_assert(kCapacity >= 4 * kMostNeighbors, "rows have to move on by more than k");
   static_assert(kCapacity <= SelectBest::kMostKeys, "they are selected from at once");
 
   // Numbers of each array.
@@ -142,20 +139,24 @@ class DeviceFlatScan : public DeviceScan {
     return state_.Reserve(&device_, 1);
   }
 
-  absl::Status CopyRows(const VectorView& vectors, const CallContext& call) {
+  absl::Status LoadRows(const VectorView& vectors, const CallContext& call) {
     const int64_t most = std::max<int64_t>(kStagingBytes / (layout_.numbers * 2), 1);
+    std::vector<float> numbers(std::min(most, row_count_) * layout_.dimension);
     std::vector<uint16_t> arranged(std::min(most, row_count_) * layout_.numbers);
+    RowRounder rounder(vectors.dtype, layout_);
     for (int64_t first = 0; first < row_count_; first += most) {
       RETURN_IF_ERROR(call.Check("loading rows to a device"));
       const int64_t count = std::min(most, row_count_ - first);
+      RETURN_IF_ERROR(CopyRows(vectors, first, count, numbers.data()));
       for (int64_t i = 0; i < count; ++i) {
-        layout_.Arrange(reinterpret_cast<const uint16_t*>(vectors.row(first + i)),
-                        arranged.data() + i * layout_.numbers);
+        rounder.Round(first + i, numbers.data() + i * layout_.dimension,
+                      arranged.data() + i * layout_.numbers);
       }
       RETURN_IF_ERROR(device_.CopyIn(rows_.data() + first * layout_.numbers, arranged.data(),
                                      count * layout_.numbers * 2));
       RETURN_IF_ERROR(device_.Wait());
     }
+    ASSIGN_OR_RETURN(rounding_, std::move(rounder).Rounding(row_count_));
     return absl::OkStatus();
   }
 

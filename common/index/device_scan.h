@@ -14,34 +14,52 @@
 
 namespace sightline {
 
+// What rows lost when they were rounded to float16.  Of rows of float16 nothing.
+struct RowRounding {
+  float longest = 0;     // at least the length of each row but for the outliers
+  float most_error = 0;  // at least the length of what each of these lost
+  // Rows with a number that is none, or not finite in float16: not on the device, ascending.
+  std::vector<int64_t> outliers;
+};
+
 // One thread at a time.
 class DeviceScan {
  public:
+  // Of one query, as much as kernels select from at once.
+  static constexpr int kMostNeighbors = 4096;
+
   virtual ~DeviceScan() = default;
 
-  // As VectorIndex::Search of the rows that were loaded, with the same bits as on a CPU; `queries`
-  // are finite and of the rows' dimension, 1 <= top_k <= limits::kMaxNeighbors.  UNAVAILABLE if the
-  // device fails.
+  // As VectorIndex::Search of the rows as they were rounded, with the bits that such rows of
+  // float16 have on a CPU; `queries` are finite and of the rows' dimension, 1 <= top_k <=
+  // kMostNeighbors. UNAVAILABLE if the device fails.
   virtual absl::StatusOr<std::vector<std::vector<Neighbor>>> Search(const EmbeddingMatrix& queries,
                                                                     int top_k, const RowSet* among,
                                                                     const CallContext& call) = 0;
 
   // Of the device's memory.
   virtual int64_t byte_count() const = 0;
+
+  const RowRounding& rounding() const { return rounding_; }
+
+ protected:
+  RowRounding rounding_;
 };
 
 // What LoadCudaScan takes of the device's memory for so many rows.
 int64_t DeviceScanBytes(int64_t rows, int dimension);
 
-// Rows of float16, in memory, copied to device number `device` of the machine; `vectors` may go
-// afterwards.  All memory that a search needs is reserved here.  RESOURCE_EXHAUSTED if there is too
-// little of it, UNAVAILABLE if there is no such device or it fails; the call's own status if it
-// ends before.
+// Rows in float16, copied to device number `device` of the machine from wherever they lie;
+// `vectors` may go afterwards.  All memory that a search needs is reserved here. RESOURCE_EXHAUSTED
+// if there is too little of it, UNAVAILABLE if there is no such device or it fails, InvalidArgument
+// if too many rows are outliers; as CopyRows where rows lie on a disk, and the call's own status if
+// it ends before.
 absl::StatusOr<std::unique_ptr<DeviceScan>> LoadCudaScan(const VectorView& vectors, int device,
                                                          const CallContext& call);
 
-// An index of what `scan` has, whose rows `vectors` names, which need not lie in memory.  Searches
-// of several threads wait for one another.
+// A flat index of what `scan` has loaded from `vectors`, which are needed for rows of float32 only:
+// of these the few that may be among the best are scored where they lie.  What it finds has the
+// bits of OpenFlatIndex.  Searches of several threads wait for one another.
 absl::StatusOr<std::unique_ptr<VectorIndex>> OpenDeviceFlatIndex(const VectorView& vectors,
                                                                  std::unique_ptr<DeviceScan> scan);
 

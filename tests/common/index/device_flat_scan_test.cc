@@ -1,5 +1,5 @@
-// The scan of a device, run on the host block by block, against the flat index of the CPU: rows,
-// order and bits have to be the same.
+// The scan of a device, run on the host block by block, over rows of float16: rows, order and bits
+// have to be the CPU's.
 #include "common/index/device_flat_scan.h"
 
 #include <algorithm>
@@ -13,36 +13,14 @@
 #include "common/base/call_context.h"
 #include "common/base/limits.h"
 #include "common/device/host_device.h"
-#include "common/index/device_scan.h"
+#include "tests/common/index/device_rig.h"
 #include "tests/common/index/kind_harness.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
 namespace {
 
-using device::HostDevice;
-using HostScan = DeviceFlatScan<HostDevice>;
-
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-std::unique_ptr<VectorIndex> Load(const VectorView& rows, HostDevice device = HostDevice()) {
-  auto scan = HostScan::Load(std::move(device), rows, CallContext::Unbounded());
-  REQUIRE(scan.ok());
-  auto index = OpenDeviceFlatIndex(rows, *std::move(scan));
-  REQUIRE(index.ok());
-  return *std::move(index);
-}
-
-// As the CPU finds it, to the bit.
-void CheckSame(const VectorIndex& index, const VectorView& rows, const EmbeddingMatrix& queries,
-               int top_k, const RowSet* among = nullptr) {
-  SearchOptions options;
-  options.top_k = top_k;
-  options.among = among;
-  const NeighborLists found = Find(index, queries, options);
-  const NeighborLists truth = Referee(rows, queries, top_k, among);
-  REQUIRE(SameLists(found, truth));
-}
 
 // Rows whose scores with a query of ones, of any length, ascend or descend with the row.
 EmbeddingMatrix Stairs(int64_t rows, int dimension, bool up) {
@@ -55,12 +33,6 @@ EmbeddingMatrix Stairs(int64_t rows, int dimension, bool up) {
     values.mutable_row(i)[1] = static_cast<float>(step % 1024) / 1024;
   }
   return values;
-}
-
-EmbeddingMatrix Ones(int64_t rows, int dimension) {
-  EmbeddingMatrix ones(rows, dimension);
-  for (int64_t i = 0; i < rows; ++i) std::fill_n(ones.mutable_row(i).data(), dimension, 1.0f);
-  return ones;
 }
 
 TEST_CASE("a device finds what the CPU finds, to the bit, whatever the dimension") {
@@ -133,7 +105,7 @@ TEST_CASE("rows in the worst order are found on a device all the same") {
     CAPTURE(up);
     const PaddedRows rows(Stairs(count, 2, up), Dtype::kFloat16);
     HostDevice device;
-    const auto index = Load(rows.view(), device);
+    const auto index = LoadOn(device, rows.view());
     CheckSame(*index, rows.view(), Ones(1, 2), 20);
     // Downwards nothing is found after the first rows: two scans and two selections.  Upwards keys
     // are lost, and chunks are as short as makes that impossible.
@@ -183,7 +155,7 @@ TEST_CASE("a device that cannot hold the rows is told so, and keeps nothing") {
   }
   HostDevice device(needed);
   {
-    const auto index = Load(rows.view(), device);
+    const auto index = LoadOn(device, rows.view());
     CHECK(device.free_bytes() == 0);
     CheckSame(*index, rows.view(), QueriesNear(values, 2, 9), 3);
   }
@@ -195,7 +167,7 @@ TEST_CASE("a device that fails is an error, never a list") {
   const PaddedRows rows(values, Dtype::kFloat16);
   const EmbeddingMatrix queries = QueriesNear(values, 2, 9);
   HostDevice device;
-  const auto index = Load(rows.view(), device);
+  const auto index = LoadOn(device, rows.view());
   device.Break(absl::UnavailableError("fell off the bus"));
   CHECK(absl::IsUnavailable(index->Search(queries, {3}, CallContext::Unbounded()).status()));
   CHECK(
@@ -204,16 +176,8 @@ TEST_CASE("a device that fails is an error, never a list") {
   CheckSame(*index, rows.view(), queries, 3);
 }
 
-TEST_CASE("a device takes rows of float16 that lie in memory, and an index its own words") {
-  const EmbeddingMatrix values = ClusteredRows(50, 16, 9);
-  const PaddedRows floats(values, Dtype::kFloat32);
-  CHECK(absl::IsInvalidArgument(
-      HostScan::Load(HostDevice(), floats.view(), CallContext::Unbounded()).status()));
-  const PaddedRows rows(values, Dtype::kFloat16);
-  const MemoryReader reader(rows.view());
-  CHECK(absl::IsInvalidArgument(
-      HostScan::Load(HostDevice(), reader.view(), CallContext::Unbounded()).status()));
-
+TEST_CASE("an index on a device refuses what every index does") {
+  const PaddedRows rows(ClusteredRows(50, 16, 9), Dtype::kFloat16);
   const auto index = Load(rows.view());
   CHECK(index->IsExact({}));
   CHECK(index->size() == 50);
