@@ -3,6 +3,7 @@
 // A kernel is a plain struct of numbers and pointers with
 //
 //   static constexpr int kThreads = 256;      // of a block, a multiple of kLanes
+//   static constexpr int kBlocksAtOnce = 2;   // on a processor at least: what registers allow
 //   struct Shared { ... };                    // memory of a block; its content is undefined at
 //   first template <typename Block> SIGHTLINE_DEVICE void operator()(Block& block, Shared& shared)
 //   const;
@@ -17,6 +18,7 @@
 //
 //   warp.Step([&](int lane) { ... });         // by each lane; none sees what another writes
 //   PerLane<float> other = warp.Xor(mine, 8); // of each lane what lane ^ 8 has
+//   int sum = warp.Sum(counts);               // of a PerLane<int>
 //
 // What a thread keeps between two steps is PerThread, or PerLane within a warp; all else outside of
 // the steps is the same for all threads.  HostDevice (host_device.h) runs kernels so in tests,
@@ -65,7 +67,16 @@ SIGHTLINE_DEVICE float Widened(uint16_t half) {
   return __half2float(__ushort_as_half(half));
 }
 
-// Sixteen bytes that are read once: not kept in the caches beyond need.
+// Of an address that 16 divides.
+SIGHTLINE_DEVICE void ReadFour(const float* from, float (&to)[4]) {
+  const float4 numbers = *reinterpret_cast<const float4*>(from);
+  to[0] = numbers.x;
+  to[1] = numbers.y;
+  to[2] = numbers.z;
+  to[3] = numbers.w;
+}
+
+// Likewise; what is read once, and not kept in the caches beyond need.
 SIGHTLINE_DEVICE void ReadOnce(const uint16_t* from, uint16_t (&to)[8]) {
   const uint4 bytes = __ldcs(reinterpret_cast<const uint4*>(from));
   memcpy(to, &bytes, sizeof(to));
@@ -105,6 +116,10 @@ inline int AtomicAdd(int* to, int number) {
 
 inline float Widened(uint16_t half) {
   return _cvtsh_ss(half);
+}
+
+inline void ReadFour(const float* from, float (&to)[4]) {
+  std::memcpy(to, from, sizeof(to));
 }
 
 inline void ReadOnce(const uint16_t* from, uint16_t (&to)[8]) {

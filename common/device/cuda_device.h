@@ -29,6 +29,10 @@ class CudaWarp {
     work(static_cast<int>(threadIdx.x % kLanes));
   }
 
+  SIGHTLINE_DEVICE int Sum(const PerLane<int>& of) const {
+    return __reduce_add_sync(0xFFFFFFFFu, of[0]);
+  }
+
   template <typename T>
   SIGHTLINE_DEVICE PerLane<T> Xor(const PerLane<T>& of, int mask) const {
     PerLane<T> got;
@@ -58,7 +62,8 @@ class CudaBlock {
 };
 
 template <typename Kernel>
-__global__ void __launch_bounds__(Kernel::kThreads) RunKernel(const Kernel kernel) {
+__global__ void __launch_bounds__(Kernel::kThreads, Kernel::kBlocksAtOnce)
+    RunKernel(const Kernel kernel) {
   __shared__ typename Kernel::Shared shared;
   CudaBlock block;
   kernel(block, shared);
@@ -68,6 +73,7 @@ __global__ void __launch_bounds__(Kernel::kThreads) RunKernel(const Kernel kerne
 // UNAVAILABLE for all else, since another replica's device may do better.
 inline absl::Status StatusOf(cudaError_t error, absl::string_view what) {
   if (error == cudaSuccess) return absl::OkStatus();
+  (void)cudaGetLastError();  // or another call of this thread would be told of it
   const std::string message =
       absl::StrCat(what, ": ", cudaGetErrorName(error), ": ", cudaGetErrorString(error));
   return error == cudaErrorMemoryAllocation ? absl::ResourceExhaustedError(message)
@@ -101,14 +107,41 @@ class CudaDevice {
     RETURN_IF_ERROR(Use());
     const cudaError_t error = cudaMalloc(&memory, static_cast<size_t>(bytes));
     if (error == cudaSuccess) return memory;
-    (void)cudaGetLastError();  // or it would be told again by the next call
     return StatusOf(error, absl::StrCat("cannot reserve ", bytes, " bytes on device ", index_));
   }
 
   void Free(void* memory, int64_t /*bytes*/) {
-    if (memory == nullptr) return;
     (void)cudaSetDevice(index_);
     (void)cudaFree(memory);
+  }
+
+  // Memory of the host that copies need not be staged for.
+  absl::StatusOr<void*> AllocateOnHost(int64_t bytes) {
+    void* memory = nullptr;
+    RETURN_IF_ERROR(Use());
+    RETURN_IF_ERROR(StatusOf(cudaMallocHost(&memory, static_cast<size_t>(bytes)),
+                             absl::StrCat("cannot pin ", bytes, " bytes")));
+    return memory;
+  }
+  void FreeOnHost(void* memory) { (void)cudaFreeHost(memory); }
+
+  // Loads a kernel, so that a device for which none was compiled is found out before anything is
+  // asked for, and memory for it is taken.
+  template <typename Kernel>
+  absl::Status Prepare() {
+    RETURN_IF_ERROR(Use());
+    cudaFuncAttributes attributes;
+    return StatusOf(cudaFuncGetAttributes(&attributes, RunKernel<Kernel>),
+                    absl::StrCat("device ", index_, " cannot run what was compiled"));
+  }
+
+  // Blocks of a kernel that run at once.
+  template <typename Kernel>
+  int MostBlocks() const {
+    int blocks = 0;
+    const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &blocks, RunKernel<Kernel>, Kernel::kThreads, 0);
+    return error == cudaSuccess && blocks > 0 ? blocks * processors_ : processors_;
   }
 
   // `from` and `to` of the host stay as they are until Wait has returned.
@@ -126,8 +159,11 @@ class CudaDevice {
   template <typename Kernel>
   absl::Status Launch(int blocks, const Kernel& kernel) {
     RETURN_IF_ERROR(Use());
-    RunKernel<<<blocks, Kernel::kThreads, 0, stream_>>>(kernel);
-    return StatusOf(cudaGetLastError(), "launching a kernel");
+    Kernel argument = kernel;
+    void* arguments[] = {&argument};
+    return StatusOf(cudaLaunchKernel(RunKernel<Kernel>, dim3(blocks), dim3(Kernel::kThreads),
+                                     arguments, 0, stream_),
+                    "launching a kernel");
   }
 
   absl::Status Wait() {
@@ -135,11 +171,7 @@ class CudaDevice {
     return StatusOf(cudaStreamSynchronize(stream_), "waiting for the device");
   }
 
-  int most_blocks() const { return kBlocksPerProcessor * processors_; }
-
  private:
-  static constexpr int kBlocksPerProcessor = 8;
-
   explicit CudaDevice(int index) : index_(index) {}
 
   absl::Status OpenStream() {

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,6 +27,12 @@ class HostWarp {
   template <typename Work>
   void Step(const Work& work) {
     for (int lane = 0; lane < kLanes; ++lane) work(lane);
+  }
+
+  int Sum(const PerLane<int>& of) const {
+    int sum = 0;
+    for (int lane = 0; lane < kLanes; ++lane) sum += of[lane];
+    return sum;
   }
 
   template <typename T>
@@ -65,7 +73,8 @@ class HostBlock {
   const int threads_;
 };
 
-// As CudaDevice.  Copies are the same device.
+// As CudaDevice, at the latest possible moment: what is asked for is done by Wait.  Copies are the
+// same device.
 class HostDevice {
  public:
   // With `memory_bytes` to give.
@@ -78,62 +87,80 @@ class HostDevice {
       return absl::ResourceExhaustedError(
           absl::StrCat("the device has no ", bytes, " bytes left; ", state_->left, " are free"));
     }
-    // Exactly as much, and nothing known in it, so that sanitizers see what goes wrong.
-    void* const memory = std::malloc(bytes);
-    std::memset(memory, 0xA5, bytes);
     state_->left -= bytes;
-    return memory;
+    return Rubbish(bytes);
   }
-
   void Free(void* memory, int64_t bytes) {
-    if (memory == nullptr) return;
     std::free(memory);
     state_->left += bytes;
   }
+  absl::StatusOr<void*> AllocateOnHost(int64_t bytes) { return Rubbish(bytes); }
+  void FreeOnHost(void* memory) { std::free(memory); }
 
   int64_t free_bytes() const { return state_->left; }
   int64_t launches() const { return state_->launches; }
+  // Of what was asked for and is not done.
+  size_t waiting() const { return state_->waiting.size(); }
 
   // From now on all that is asked for fails so; OK: no more.
   void Break(absl::Status failure) { state_->failure = std::move(failure); }
 
-  absl::Status CopyIn(void* to, const void* from, int64_t bytes) {
-    if (state_->failure.ok()) std::memcpy(to, from, bytes);
+  template <typename Kernel>
+  absl::Status Prepare() {
     return state_->failure;
+  }
+  template <typename Kernel>
+  int MostBlocks() const {
+    return 3;
+  }
+
+  absl::Status CopyIn(void* to, const void* from, int64_t bytes) {
+    return Later([=] { std::memcpy(to, from, bytes); });
   }
   absl::Status CopyOut(void* to, const void* from, int64_t bytes) {
     return CopyIn(to, from, bytes);
   }
   absl::Status Clear(void* memory, int64_t bytes) {
-    if (state_->failure.ok()) std::memset(memory, 0, bytes);
-    return state_->failure;
+    return Later([=] { std::memset(memory, 0, bytes); });
   }
-
   template <typename Kernel>
   absl::Status Launch(int blocks, const Kernel& kernel) {
-    if (!state_->failure.ok()) return state_->failure;
     ++state_->launches;
-    for (int i = 0; i < blocks; ++i) {
-      HostBlock block(i, blocks, Kernel::kThreads);
-      const auto shared = std::make_unique<typename Kernel::Shared>();
-      std::memset(static_cast<void*>(shared.get()), 0xA5, sizeof(*shared));
-      kernel(block, *shared);
-    }
-    return absl::OkStatus();
+    return Later([=] {
+      for (int i = 0; i < blocks; ++i) {
+        HostBlock block(i, blocks, Kernel::kThreads);
+        const auto shared = std::make_unique<typename Kernel::Shared>();
+        std::memset(static_cast<void*>(shared.get()), 0xA5, sizeof(*shared));
+        kernel(block, *shared);
+      }
+    });
   }
 
-  // Until all that was asked for is done.
-  absl::Status Wait() { return state_->failure; }
-
-  // Blocks that keep all of it busy.
-  int most_blocks() const { return 3; }
+  absl::Status Wait() {
+    for (const auto& work : std::exchange(state_->waiting, {})) work();
+    return state_->failure;
+  }
 
  private:
   struct State {
     int64_t left = 0;
     int64_t launches = 0;
+    std::vector<std::function<void()>> waiting;
     absl::Status failure;
   };
+
+  // Exactly as much, and nothing known in it, so that sanitizers see what goes wrong.
+  static void* Rubbish(int64_t bytes) {
+    void* const memory = std::malloc(bytes);
+    std::memset(memory, 0xA5, bytes);
+    return memory;
+  }
+
+  absl::Status Later(std::function<void()> work) {
+    if (state_->failure.ok()) state_->waiting.push_back(std::move(work));
+    return state_->failure;
+  }
+
   const std::shared_ptr<State> state_;
 };
 

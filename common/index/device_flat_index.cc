@@ -29,8 +29,6 @@
 namespace sightline {
 namespace {
 
-using NeighborLists = std::vector<std::vector<Neighbor>>;
-
 // Beyond k, for which a device takes hardly longer.
 constexpr int kAskedBeyond = 64;
 constexpr int kAskedMoreBy = 4;
@@ -65,8 +63,12 @@ class DeviceFlatIndex : public VectorIndex {
                                               const SearchOptions& options,
                                               const CallContext& call) const {
     NeighborLists lists(queries.rows());
-    std::vector<int64_t> open(queries.rows());  // queries whose list is not proven
-    for (size_t i = 0; i < open.size(); ++i) open[i] = static_cast<int64_t>(i);
+    // Queries whose list is not proven; and those of which a device can tell nothing, as products
+    // may overflow: then a sum of infinite ones is not even found.
+    std::vector<int64_t> open, untold;
+    for (int64_t i = 0; i < queries.rows(); ++i) {
+      (std::isfinite(ErrorOf(queries.row(i).data())) ? open : untold).push_back(i);
+    }
     int asked = std::min(2 * options.top_k + kAskedBeyond, DeviceScan::kMostNeighbors);
     while (!open.empty()) {
       ASSIGN_OR_RETURN(const NeighborLists rough,
@@ -85,7 +87,8 @@ class DeviceFlatIndex : public VectorIndex {
       if (asked == DeviceScan::kMostNeighbors) break;
       asked = std::min(kAskedMoreBy * asked, DeviceScan::kMostNeighbors);
     }
-    for (const int64_t i : open) {
+    untold.insert(untold.end(), open.begin(), open.end());
+    for (const int64_t i : untold) {
       ASSIGN_OR_RETURN(lists[i], BestOfRange(vectors_, queries.row(i).data(), options.among,
                                              {0, vectors_.rows}, options.top_k, call));
     }
@@ -100,8 +103,6 @@ class DeviceFlatIndex : public VectorIndex {
                                                                const SearchOptions& options,
                                                                const CallContext& call) const {
     const float error = ErrorOf(query);
-    // Products that may overflow tell nothing, and a sum of infinite ones is not even found.
-    if (!std::isfinite(error)) return absl::nullopt;
     RoughBest best(options.top_k, static_cast<int64_t>(rough.size() + rounding_.outliers.size()));
     for (const Neighbor& neighbor : rough) best.Add({neighbor.row, neighbor.score, error});
     constexpr float kUnknown = std::numeric_limits<float>::infinity();

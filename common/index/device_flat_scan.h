@@ -1,16 +1,17 @@
 // The scan of device_scan.h on any device: what is launched, in which order, in what memory.
 //
-// Queries go in groups that share a reading of the rows.  The first rows are scored as they come,
-// and the best k of them make a floor; of the others a key is kept only if it is above that, and
-// the floor rises from chunk to chunk, each of which is so long that few keys are expected.  Where
-// rows come in a bad order, keys are lost, which is noticed; then the group is scanned once more in
-// chunks so short that none can be.
+// Queries go in groups that share a reading of the rows.  Where there are many rows, some of them,
+// all over the matrix, are scored first, and the best k of these make a floor.  Of all rows the
+// keys above it are kept, chunk by chunk: it rises from one to the next, and each is so long that
+// few keys are expected.  Where the sample was unlucky keys are lost, which is noticed; then the
+// group is scanned once more, in chunks so short that none can be.
 #ifndef SIGHTLINE_COMMON_INDEX_DEVICE_FLAT_SCAN_H_
 #define SIGHTLINE_COMMON_INDEX_DEVICE_FLAT_SCAN_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -62,6 +63,32 @@ class DeviceArray {
   int64_t count_ = 0;
 };
 
+// Likewise of the host, for copies.
+template <typename Device, typename T>
+class HostArray {
+ public:
+  HostArray() = default;
+  ~HostArray() {
+    if (device_ != nullptr) device_->FreeOnHost(data_);
+  }
+  HostArray(const HostArray&) = delete;
+  HostArray& operator=(const HostArray&) = delete;
+
+  absl::Status Reserve(Device* device, int64_t count) {
+    ASSIGN_OR_RETURN(void* const memory,
+                     device->AllocateOnHost(count * static_cast<int64_t>(sizeof(T))));
+    device_ = device;
+    data_ = static_cast<T*>(memory);
+    return absl::OkStatus();
+  }
+
+  T* data() const { return data_; }
+
+ private:
+  Device* device_ = nullptr;
+  T* data_ = nullptr;
+};
+
 template <typename Device>
 class DeviceFlatScan : public DeviceScan {
  public:
@@ -79,16 +106,11 @@ class DeviceFlatScan : public DeviceScan {
     return scan;
   }
 
-  absl::StatusOr<std::vector<std::vector<Neighbor>>> Search(const EmbeddingMatrix& queries,
-                                                            int top_k, const RowSet* among,
-                                                            const CallContext& call) override {
-    std::vector<std::vector<Neighbor>> lists(static_cast<size_t>(queries.rows()));
-    if (row_count_ == 0) return lists;
-    RETURN_IF_ERROR(TakeFilter(among));
-    for (int64_t first = 0; first < queries.rows(); first += ScanRows::kQueries) {
-      RETURN_IF_ERROR(call.Check("index search"));
-      RETURN_IF_ERROR(SearchGroup(queries, first, top_k, &lists));
-    }
+  absl::StatusOr<NeighborLists> Search(const EmbeddingMatrix& queries, int top_k,
+                                       const RowSet* among, const CallContext& call) override {
+    absl::StatusOr<NeighborLists> lists = SearchAll(queries, top_k, among, call);
+    // Nothing is under way that would write to our memory, or read it.
+    if (!lists.ok()) (void)device_.Wait();
     return lists;
   }
 
@@ -97,14 +119,15 @@ class DeviceFlatScan : public DeviceScan {
   static int64_t Bytes(int64_t rows, int dimension) {
     const Sizes sizes(rows, DeviceLayout(dimension));
     return sizes.rows * 2 + sizes.queries * 4 + sizes.filter * 8 + sizes.keys * 8 * 2 +
-           static_cast<int64_t>(sizeof(State));
+           static_cast<int64_t>(sizeof(Outcome));
   }
 
-  // Keys of a query that are kept at once; also how many rows are scored as they come.
+  // Keys of a query that are kept at once; also how many rows are scored for the first floor.
   static constexpr int64_t kCapacity = 16384;
 
  private:
-  static constexpr int64_t kMostRows = (int64_t{1} << 32) - 1;
+  // Of a shard: so that a count of them is an int.
+  static constexpr int64_t kMostRows = int64_t{1} << 31;
   static constexpr int64_t kStagingBytes = 32 << 20;
   static_assert(kCapacity >= 4 * kMostNeighbors, "rows have to move on by more than k");
   static_assert(kCapacity <= SelectBest::kMostKeys, "they are selected from at once");
@@ -113,17 +136,19 @@ class DeviceFlatScan : public DeviceScan {
   struct Sizes {
     Sizes(int64_t row_count, const DeviceLayout& layout)
         : rows(std::max<int64_t>(row_count, 1) * layout.numbers),
-          queries(ScanRows::kQueries * layout.numbers),
+          queries(kQueriesOfGroup * layout.numbers),
           filter(row_count / 64 + 1),
-          keys(ScanRows::kQueries * kCapacity) {}
+          keys(kQueriesOfGroup * kCapacity) {}
     int64_t rows, queries, filter, keys;
   };
 
-  // What a search of a group leaves beside its keys.
-  struct State {
-    uint64_t floors[ScanRows::kQueries];
-    int counts[2][ScanRows::kQueries];
-    int overflows[ScanRows::kQueries];
+  // What a search of a group leaves: in the end the best keys, query after query.
+  struct Outcome {
+    uint64_t floors[kQueriesOfGroup];
+    int counts[2][kQueriesOfGroup];  // of the tables
+    int best_counts[kQueriesOfGroup];
+    int overflows[kQueriesOfGroup];
+    uint64_t best[kQueriesOfGroup * kMostNeighbors];
   };
 
   DeviceFlatScan(Device device, const VectorView& vectors)
@@ -136,13 +161,21 @@ class DeviceFlatScan : public DeviceScan {
     RETURN_IF_ERROR(filter_.Reserve(&device_, sizes.filter));
     RETURN_IF_ERROR(keys_[0].Reserve(&device_, sizes.keys));
     RETURN_IF_ERROR(keys_[1].Reserve(&device_, sizes.keys));
-    return state_.Reserve(&device_, 1);
+    RETURN_IF_ERROR(outcome_.Reserve(&device_, 1));
+    RETURN_IF_ERROR(host_queries_.Reserve(&device_, sizes.queries));
+    RETURN_IF_ERROR(host_filter_.Reserve(&device_, sizes.filter));
+    RETURN_IF_ERROR(host_outcome_.Reserve(&device_, 1));
+    RETURN_IF_ERROR(device_.template Prepare<ScanForOne>());
+    RETURN_IF_ERROR(device_.template Prepare<ScanForGroup>());
+    return device_.template Prepare<SelectBest>();
   }
 
   absl::Status LoadRows(const VectorView& vectors, const CallContext& call) {
-    const int64_t most = std::max<int64_t>(kStagingBytes / (layout_.numbers * 2), 1);
-    std::vector<float> numbers(std::min(most, row_count_) * layout_.dimension);
-    std::vector<uint16_t> arranged(std::min(most, row_count_) * layout_.numbers);
+    const int64_t most = std::min(std::max<int64_t>(kStagingBytes / (layout_.numbers * 2), 1),
+                                  std::max<int64_t>(row_count_, 1));
+    std::vector<float> numbers(most * layout_.dimension);
+    HostArray<Device, uint16_t> arranged;
+    RETURN_IF_ERROR(arranged.Reserve(&device_, most * layout_.numbers));
     RowRounder rounder(vectors.dtype, layout_);
     for (int64_t first = 0; first < row_count_; first += most) {
       RETURN_IF_ERROR(call.Check("loading rows to a device"));
@@ -152,12 +185,25 @@ class DeviceFlatScan : public DeviceScan {
         rounder.Round(first + i, numbers.data() + i * layout_.dimension,
                       arranged.data() + i * layout_.numbers);
       }
-      RETURN_IF_ERROR(device_.CopyIn(rows_.data() + first * layout_.numbers, arranged.data(),
-                                     count * layout_.numbers * 2));
-      RETURN_IF_ERROR(device_.Wait());
+      const absl::Status copied = device_.CopyIn(rows_.data() + first * layout_.numbers,
+                                                 arranged.data(), count * layout_.numbers * 2);
+      const absl::Status done = device_.Wait();
+      RETURN_IF_ERROR(copied);
+      RETURN_IF_ERROR(done);
     }
     ASSIGN_OR_RETURN(rounding_, std::move(rounder).Rounding(row_count_));
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<NeighborLists> SearchAll(const EmbeddingMatrix& queries, int top_k,
+                                          const RowSet* among, const CallContext& call) {
+    NeighborLists lists(static_cast<size_t>(queries.rows()));
+    RETURN_IF_ERROR(TakeFilter(among));
+    for (int64_t first = 0; places_ > 0 && first < queries.rows(); first += kQueriesOfGroup) {
+      RETURN_IF_ERROR(call.Check("index search"));
+      RETURN_IF_ERROR(SearchGroup(queries, first, top_k, &lists));
+    }
+    return lists;
   }
 
   // A list of rows is scanned itself, where it takes no more memory than bits.
@@ -165,118 +211,136 @@ class DeviceFlatScan : public DeviceScan {
     list_ = nullptr;
     bits_ = nullptr;
     places_ = row_count_;
-    if (among == nullptr) return absl::OkStatus();
-    if (among->is_list() && among->count() <= filter_.count() * 2) {
+    if (among == nullptr || row_count_ == 0) return absl::OkStatus();
+    uint64_t* const words = host_filter_.data();
+    int64_t bytes = filter_.count() * 8;
+    if (among->is_list() && among->count() * 4 <= bytes) {
       list_ = reinterpret_cast<const uint32_t*>(filter_.data());
       places_ = among->count();
-      filter_words_.resize((places_ + 1) / 2);
-      std::memcpy(filter_words_.data(), among->rows().data(), places_ * 4);
+      bytes = places_ * 4;
+      std::copy(among->rows().begin(), among->rows().end(), reinterpret_cast<uint32_t*>(words));
     } else {
       bits_ = filter_.data();
-      filter_words_.assign(filter_.count(), 0);
-      if (!among->is_list()) {
-        std::copy_n(among->words(), (row_count_ + 63) / 64, filter_words_.begin());
-      }
-      for (const uint32_t row : among->rows()) filter_words_[row >> 6] |= uint64_t{1} << (row & 63);
+      std::fill_n(words, filter_.count(), 0);
+      if (!among->is_list()) std::copy_n(among->words(), (row_count_ + 63) / 64, words);
+      for (const uint32_t row : among->rows()) words[row >> 6] |= uint64_t{1} << (row & 63);
     }
-    return device_.CopyIn(filter_.data(), filter_words_.data(),
-                          static_cast<int64_t>(filter_words_.size() * sizeof(uint64_t)));
+    return device_.CopyIn(filter_.data(), words, bytes);
   }
 
   absl::Status SearchGroup(const EmbeddingMatrix& queries, int64_t first, int top_k,
-                           std::vector<std::vector<Neighbor>>* lists) {
-    if (places_ == 0) return absl::OkStatus();
-    group_.assign(ScanRows::kQueries * layout_.numbers, 0.0f);
-    const int count =
-        static_cast<int>(std::min<int64_t>(ScanRows::kQueries, queries.rows() - first));
-    for (int i = 0; i < count; ++i) {
-      layout_.Arrange(queries.row(first + i).data(), group_.data() + i * layout_.numbers);
+                           NeighborLists* lists) {
+    query_count_ = static_cast<int>(std::min<int64_t>(kQueriesOfGroup, queries.rows() - first));
+    top_k_ = top_k;
+    std::fill_n(host_queries_.data(), Sizes(row_count_, layout_).queries, 0.0f);
+    for (int i = 0; i < query_count_; ++i) {
+      layout_.ArrangeQuery(queries.row(first + i).data(),
+                           host_queries_.data() + i * layout_.numbers);
     }
     RETURN_IF_ERROR(
-        device_.CopyIn(queries_.data(), group_.data(), static_cast<int64_t>(group_.size()) * 4));
-    RETURN_IF_ERROR(Scan(count, top_k, /*carefully=*/false));
-    if (Overflowed(count)) RETURN_IF_ERROR(Scan(count, top_k, /*carefully=*/true));
-    for (int i = 0; i < count; ++i) (*lists)[first + i] = ListOf(i);
+        device_.CopyIn(queries_.data(), host_queries_.data(),
+                       int64_t{query_count_ == 1 ? 1 : kQueriesOfGroup} * layout_.numbers * 4));
+    RETURN_IF_ERROR(Scan(/*carefully=*/false));
+    if (Overflowed()) RETURN_IF_ERROR(Scan(/*carefully=*/true));
+    for (int i = 0; i < query_count_; ++i) (*lists)[first + i] = ListOf(i);
     return absl::OkStatus();
   }
 
-  // Scans all rows for the queries of a group, and waits for the best keys.
-  absl::Status Scan(int query_count, int top_k, bool carefully) {
-    RETURN_IF_ERROR(device_.Clear(state_.data(), sizeof(State)));
-    int table = 0;
-    for (int64_t seen = 0, chunk = 0; seen < places_; seen += chunk, table = 1 - table) {
-      const bool dense = seen == 0;
-      chunk = std::min(ChunkAfter(seen, top_k, carefully), places_ - seen);
-      RETURN_IF_ERROR(LaunchScan(query_count, seen, seen + chunk, dense, TableOf(table)));
-      SelectBest select;
-      select.from = TableOf(table);
-      if (dense) select.dense_count = static_cast<int>(chunk);
-      select.k = top_k;
-      select.to = TableOf(1 - table);
-      select.floors = state_.data()->floors;
-      select.overflows = state_.data()->overflows;
-      RETURN_IF_ERROR(device_.Launch(query_count, select));
+  // Scans all places for the queries of the group, and waits for the best keys.
+  absl::Status Scan(bool carefully) {
+    RETURN_IF_ERROR(device_.Clear(outcome_.data(), sizeof(Outcome) - sizeof(Outcome::best)));
+    if (places_ <= kCapacity) {
+      RETURN_IF_ERROR(LaunchScan({0, places_}, 1, TableOf(0), /*dense=*/true));
+      RETURN_IF_ERROR(LaunchSelect(TableOf(0), static_cast<int>(places_), Best()));
+      return CopyOutcome();
     }
-    return CopyResults(query_count, top_k, table);
+    // The table that the sample lies in counts none of it, and is written to anew.
+    RETURN_IF_ERROR(LaunchScan({0, kCapacity}, places_ / kCapacity, TableOf(0), /*dense=*/true));
+    RETURN_IF_ERROR(LaunchSelect(TableOf(0), kCapacity, TableOf(1)));
+    int table = 0;
+    for (int64_t seen = 0; seen < places_; table = 1 - table) {
+      const int64_t end = std::min(seen + ChunkAfter(seen, carefully), places_);
+      RETURN_IF_ERROR(LaunchScan({seen, end}, 1, TableOf(table), /*dense=*/false));
+      seen = end;
+      RETURN_IF_ERROR(
+          LaunchSelect(TableOf(table), -1, seen == places_ ? Best() : TableOf(1 - table)));
+    }
+    return CopyOutcome();
   }
 
   // Places that are scanned at once after so many: as many as can be kept, or as are expected to
-  // leave a quarter of that if the order is random, when k of those before were the best.
-  static int64_t ChunkAfter(int64_t seen, int top_k, bool carefully) {
-    if (seen == 0) return kCapacity;
-    const int64_t room = kCapacity - top_k;
-    return carefully ? room : std::max(room, seen / (4 * int64_t{top_k}) * room);
+  // leave a quarter of that, when k of those before, or of the sample, were the best.
+  int64_t ChunkAfter(int64_t seen, bool carefully) const {
+    const int64_t room = kCapacity - top_k_;
+    if (carefully) return room;
+    return std::max(room, std::max(seen, kCapacity) / (4 * int64_t{top_k_}) * room);
   }
 
-  absl::Status LaunchScan(int query_count, int64_t begin, int64_t end, bool dense, KeyTable found) {
-    ScanRows scan{layout_};
-    scan.rows = rows_.data();
-    scan.queries = queries_.data();
-    scan.query_count = query_count;
-    scan.begin = begin;
-    scan.end = end;
-    scan.list = list_;
-    scan.among = bits_;
-    scan.floors = state_.data()->floors;
-    scan.found = found;
-    scan.dense = dense;
-    constexpr int64_t kRowsOfBlock = ScanRows::kThreads / device::kLanes * ScanRows::kRows;
-    const int64_t blocks = (end - begin + kRowsOfBlock - 1) / kRowsOfBlock;
-    return device_.Launch(static_cast<int>(std::min<int64_t>(blocks, device_.most_blocks())), scan);
+  // For one query more rows are read at once, and no others are multiplied with.
+  using ScanForOne = ScanRows<8, 1>;
+  using ScanForGroup = ScanRows<4, kQueriesOfGroup>;
+
+  absl::Status LaunchScan(RowRange places, int64_t stride, KeyTable found, bool dense) {
+    ScanTask task{layout_};
+    task.rows = rows_.data();
+    task.queries = queries_.data();
+    task.query_count = query_count_;
+    task.begin = places.begin;
+    task.end = places.end;
+    task.stride = stride;
+    task.list = list_;
+    task.among = bits_;
+    task.floors = outcome_.data()->floors;
+    task.found = found;
+    task.dense = dense;
+    return query_count_ == 1 ? LaunchOver<ScanForOne>(task) : LaunchOver<ScanForGroup>(task);
+  }
+
+  template <typename Kernel>
+  absl::Status LaunchOver(const ScanTask& task) {
+    const int64_t blocks =
+        (task.end - task.begin + Kernel::kRowsOfBlock - 1) / Kernel::kRowsOfBlock;
+    const int most = device_.template MostBlocks<Kernel>();
+    return device_.Launch(static_cast<int>(std::min<int64_t>(blocks, most)), Kernel{task});
+  }
+
+  absl::Status LaunchSelect(KeyTable from, int dense_count, KeyTable to) {
+    SelectBest select;
+    select.from = from;
+    select.dense_count = dense_count;
+    select.k = top_k_;
+    select.to = to;
+    select.floors = outcome_.data()->floors;
+    select.overflows = outcome_.data()->overflows;
+    return device_.Launch(query_count_, select);
   }
 
   KeyTable TableOf(int table) const {
-    KeyTable of;
-    of.keys = keys_[table].data();
-    of.capacity = kCapacity;
-    of.counts = state_.data()->counts[table];
-    return of;
+    return {keys_[table].data(), kCapacity, outcome_.data()->counts[table]};
   }
 
-  absl::Status CopyResults(int query_count, int top_k, int table) {
-    best_.resize(static_cast<size_t>(query_count) * top_k);
-    found_table_ = table;
-    top_k_ = top_k;
-    RETURN_IF_ERROR(device_.CopyOut(&result_, state_.data(), sizeof(State)));
-    for (int query = 0; query < query_count; ++query) {
-      RETURN_IF_ERROR(device_.CopyOut(best_.data() + static_cast<int64_t>(query) * top_k,
-                                      TableOf(table).of(query), int64_t{top_k} * 8));
-    }
+  // Where the best keys of a group end.
+  KeyTable Best() const { return {outcome_.data()->best, top_k_, outcome_.data()->best_counts}; }
+
+  absl::Status CopyOutcome() {
+    const int64_t unused = int64_t{kMostNeighbors} * kQueriesOfGroup - top_k_ * query_count_;
+    RETURN_IF_ERROR(device_.CopyOut(host_outcome_.data(), outcome_.data(),
+                                    static_cast<int64_t>(sizeof(Outcome)) - unused * 8));
     return device_.Wait();
   }
 
-  bool Overflowed(int query_count) const {
-    return std::any_of(result_.overflows, result_.overflows + query_count,
-                       [](int overflow) { return overflow != 0; });
+  bool Overflowed() const {
+    const int* const overflows = host_outcome_.data()->overflows;
+    return std::any_of(overflows, overflows + query_count_, [](int lost) { return lost != 0; });
   }
 
-  std::vector<Neighbor> ListOf(int query) {
-    const auto begin = best_.begin() + static_cast<std::ptrdiff_t>(query) * top_k_;
-    const auto end = begin + result_.counts[found_table_][query];
-    std::sort(begin, end, [](uint64_t a, uint64_t b) { return a > b; });
+  std::vector<Neighbor> ListOf(int query) const {
+    uint64_t* const begin = host_outcome_.data()->best + int64_t{query} * top_k_;
+    uint64_t* const end = begin + host_outcome_.data()->best_counts[query];
+    std::sort(begin, end, std::greater<>());
     std::vector<Neighbor> list;
     list.reserve(end - begin);
-    for (auto key = begin; key != end; ++key) list.push_back(NeighborOf(*key));
+    for (const uint64_t* key = begin; key != end; ++key) list.push_back(NeighborOf(*key));
     return list;
   }
 
@@ -296,16 +360,15 @@ class DeviceFlatScan : public DeviceScan {
   DeviceArray<Device, float> queries_;
   DeviceArray<Device, uint64_t> filter_;  // bits, or a list
   DeviceArray<Device, uint64_t> keys_[2];
-  DeviceArray<Device, State> state_;
+  DeviceArray<Device, Outcome> outcome_;
+  HostArray<Device, float> host_queries_;
+  HostArray<Device, uint64_t> host_filter_;
+  HostArray<Device, Outcome> host_outcome_;
   // Of the search under way.
   const uint32_t* list_ = nullptr;
   const uint64_t* bits_ = nullptr;
   int64_t places_ = 0;  // rows to scan, or of the list
-  std::vector<uint64_t> filter_words_;
-  std::vector<float> group_;
-  State result_ = {};
-  std::vector<uint64_t> best_;
-  int found_table_ = 0;
+  int query_count_ = 0;
   int top_k_ = 0;
 };
 

@@ -20,6 +20,9 @@ SIGHTLINE_DEVICE uint64_t KeyOf(float score, uint32_t row) {
   return uint64_t{ascending} << 32 | (0xFFFFFFFFu - row);
 }
 
+// Queries that share a reading of the rows: a group.
+inline constexpr int kQueriesOfGroup = 8;
+
 // Keys of each query of a group, `capacity` a query.
 struct KeyTable {
   uint64_t* keys = nullptr;
@@ -29,44 +32,56 @@ struct KeyTable {
   SIGHTLINE_DEVICE uint64_t* of(int query) const { return keys + query * capacity; }
 };
 
-// Scores rows with the queries of a group by the sums of row_scores.h.
-struct ScanRows {
-  static constexpr int kQueries = 8;  // of a group: what a reading of a row is shared by
-  static constexpr int kRows = 4;     // that a warp scores at once, for which it reads queries once
-  static constexpr int kThreads = 256;
-  struct Shared {};
-
+// What ScanRows is told.
+struct ScanTask {
   DeviceLayout layout;
   const uint16_t* rows = nullptr;  // arranged by `layout`
-  const float* queries = nullptr;  // kQueries, likewise
-  int query_count = 0;             // of the group; the others are anything
-  // Rows `begin` to before `end`, or if `list` is not null, the rows in these places of it.
-  int64_t begin = 0, end = 0;
+  const float* queries = nullptr;  // likewise, as many as are compared at once; beyond query_count
+  int query_count = 0;             // they may be anything
+  // Scanned are the places `begin` to before `end`, each `stride` rows from the next; if `list` is
+  // not null, its numbers so, which are rows.
+  int64_t begin = 0, end = 0, stride = 1;
   const uint32_t* list = nullptr;
   const uint64_t* among = nullptr;  // bits of rows that may be found; null: all
-  // Offered are keys above a query's floor.  If `dense`, instead, each row's key lies in the place
-  // of the row: number `begin` in the first; zero is none.
+  // Offered are keys above a query's floor.  If `dense`, instead, each place has its row's key:
+  // `begin` is the first; zero is none.
   const uint64_t* floors = nullptr;
   KeyTable found;
   bool dense = false;
+};
+
+// Scores rows with queries by the sums of row_scores.h: `kRows` of a warp at once, so that it reads
+// `kQueries` for all of them once.
+template <int kRows, int kQueries>
+struct ScanRows : ScanTask {
+  static constexpr int kThreads = 256;
+  static constexpr int kBlocksAtOnce = 2;
+  static constexpr int kRowsOfBlock = kThreads / device::kLanes * kRows;
+  struct Shared {};
 
   template <typename Block>
   SIGHTLINE_DEVICE void operator()(Block& block, Shared& /*shared*/) const {
-    constexpr int kWarps = kThreads / device::kLanes;
     block.Warps([&](auto& warp) {
-      const int64_t step = int64_t{block.count()} * kWarps * kRows;
-      int64_t first = begin + (int64_t{block.index()} * kWarps + warp.index()) * kRows;
+      const int64_t step = int64_t{block.count()} * kRowsOfBlock;
+      int64_t first = begin + int64_t{block.index()} * kRowsOfBlock + warp.index() * kRows;
       for (; first < end; first += step) ScanTile(warp, first);
     });
   }
 
  private:
   static constexpr int kProducts = kRows * kQueries;
-  static_assert(kProducts == device::kLanes, "each lane ends with one product");
+  static constexpr int kSteps = 5;
+  static_assert(device::kLanes % kProducts == 0, "at the end a lane has one product");
+
+  // As row_scores.cc adds its four sums of eight, and these up: lanes that differ in these bits,
+  // one after the other.
+  SIGHTLINE_DEVICE static constexpr int BitOf(int step) {
+    return step == 0 ? 8 : step == 1 ? 16 : 4 >> (step - 2);
+  }
 
   SIGHTLINE_DEVICE uint32_t RowAt(int64_t place) const {
     if (place >= end) place = end - 1;
-    return list != nullptr ? list[place] : static_cast<uint32_t>(place);
+    return list != nullptr ? list[place * stride] : static_cast<uint32_t>(place * stride);
   }
 
   SIGHTLINE_DEVICE bool MayBeFound(int64_t place) const {
@@ -87,44 +102,50 @@ struct ScanRows {
       SIGHTLINE_UNROLL
       for (int i = 0; i < kProducts; ++i) sums[i][lane] = own[i];
     });
-    // As row_scores.cc adds its four sums of eight, and these up.
-    AddHalves<16>(warp, 8, sums);
-    AddHalves<8>(warp, 16, sums);
-    AddHalves<4>(warp, 4, sums);
-    AddHalves<2>(warp, 2, sums);
-    AddHalves<1>(warp, 1, sums);
+    AddLanes<kProducts, 0>(warp, sums);
     warp.Step([&](int lane) {
-      const int query = lane & 7;
-      const int64_t place = first + ((lane >> 3 & 1) * 2 + (lane >> 4 & 1));
+      int product = 0;
+      if (!EndsWith(lane, &product)) return;
+      const int query = product % kQueries;
+      const int64_t place = first + product / kQueries;
       if (query >= query_count || place >= end) return;
-      const float score = device::Plus(sums[0][lane], SumOfRest(RowAt(place), query));
-      const bool found_any = score == score && MayBeFound(place);
-      Offer(query, place, found_any ? KeyOf(score, RowAt(place)) : 0);
+      // As there, no score is -0.
+      const float score =
+          device::Plus(device::Plus(sums[0][lane], SumOfRest(RowAt(place), query)), 0.0f);
+      const bool counts = score == score && MayBeFound(place);
+      Offer(query, place, counts ? KeyOf(score, RowAt(place)) : 0);
     });
   }
 
   // A lane's own part of each product, of row r and query q at r * kQueries + q.
   SIGHTLINE_DEVICE void SumOwn(int64_t first, int lane, float (&sums)[kProducts]) const {
-    constexpr int kOwn = DeviceLayout::kBlocksOfGroup;
+    constexpr int kFour = DeviceLayout::kFour;
     const uint16_t* row[kRows];
     SIGHTLINE_UNROLL
     for (int r = 0; r < kRows; ++r) row[r] = rows + int64_t{RowAt(first + r)} * layout.numbers;
     SIGHTLINE_UNROLL
     for (int i = 0; i < kProducts; ++i) sums[i] = 0;
     for (int group = 0; group < layout.groups; ++group) {
-      const int at = group * DeviceLayout::kGroup + lane * kOwn;
-      uint16_t halves[kRows][kOwn];
+      const int at = group * DeviceLayout::kGroup;
+      uint16_t halves[kRows][DeviceLayout::kBlocksOfGroup];
       SIGHTLINE_UNROLL
-      for (int r = 0; r < kRows; ++r) device::ReadOnce(row[r] + at, halves[r]);
+      for (int r = 0; r < kRows; ++r) {
+        device::ReadOnce(row[r] + at + lane * DeviceLayout::kBlocksOfGroup, halves[r]);
+      }
       SIGHTLINE_UNROLL
-      for (int q = 0; q < kQueries; ++q) {
-        const float* const query = queries + q * layout.numbers + at;
+      for (int j = 0; j < DeviceLayout::kBlocksOfGroup; j += kFour) {
         SIGHTLINE_UNROLL
-        for (int j = 0; j < kOwn; ++j) {
+        for (int q = 0; q < kQueries; ++q) {
+          float query[kFour];
+          device::ReadFour(
+              queries + q * layout.numbers + at + (j * DeviceLayout::kBlock + lane * kFour), query);
           SIGHTLINE_UNROLL
-          for (int r = 0; r < kRows; ++r) {
-            sums[r * kQueries + q] = device::MultiplyAdd(query[j], device::Widened(halves[r][j]),
-                                                         sums[r * kQueries + q]);
+          for (int i = 0; i < kFour; ++i) {
+            SIGHTLINE_UNROLL
+            for (int r = 0; r < kRows; ++r) {
+              sums[r * kQueries + q] = device::MultiplyAdd(
+                  query[i], device::Widened(halves[r][j + i]), sums[r * kQueries + q]);
+            }
           }
         }
       }
@@ -140,22 +161,39 @@ struct ScanRows {
     }
   }
 
-  // Adds of 2 n sums each lane's and those of the lane that differs in `bit`: who has the bit goes
-  // on with the second n, the other with the first.
-  template <int n, typename Warp>
-  SIGHTLINE_DEVICE static void AddHalves(Warp& warp, int bit,
-                                         device::PerLane<float> (&sums)[kProducts]) {
+  // Adds lanes' sums of `n` products from `step` on: while there are several, who has the step's
+  // bit goes on with the second half of them, the other with the first.
+  template <int n, int step, typename Warp>
+  SIGHTLINE_DEVICE static void AddLanes(Warp& warp, device::PerLane<float> (&sums)[kProducts]) {
+    constexpr int kHalf = n / 2;
+    constexpr int kBit = BitOf(step);
     SIGHTLINE_UNROLL
-    for (int i = 0; i < n; ++i) {
+    for (int i = 0; i < (kHalf == 0 ? 1 : kHalf); ++i) {
       device::PerLane<float> other;
-      warp.Step(
-          [&](int lane) { other[lane] = (lane & bit) != 0 ? sums[i][lane] : sums[i + n][lane]; });
-      const device::PerLane<float> got = warp.Xor(other, bit);
       warp.Step([&](int lane) {
-        const float own = (lane & bit) != 0 ? sums[i + n][lane] : sums[i][lane];
+        other[lane] = (lane & kBit) != 0 ? sums[i][lane] : sums[i + kHalf][lane];
+      });
+      const device::PerLane<float> got = warp.Xor(other, kBit);
+      warp.Step([&](int lane) {
+        const float own = (lane & kBit) != 0 ? sums[i + kHalf][lane] : sums[i][lane];
         sums[i][lane] = device::Plus(own, got[lane]);
       });
     }
+    if constexpr (step + 1 < kSteps) AddLanes<(kHalf == 0 ? 1 : kHalf), step + 1>(warp, sums);
+  }
+
+  // The product that a lane has after that; of lanes that have the same one says so.
+  SIGHTLINE_DEVICE static bool EndsWith(int lane, int* product) {
+    int half = kProducts / 2;
+    bool first = true;
+    SIGHTLINE_UNROLL
+    for (int step = 0; step < kSteps; ++step) {
+      const bool has = (lane & BitOf(step)) != 0;
+      if (has && half > 0) *product += half;
+      if (has && half == 0) first = false;
+      half /= 2;
+    }
+    return first;
   }
 
   SIGHTLINE_DEVICE float SumOfRest(uint32_t row, int query) const {
@@ -182,6 +220,7 @@ struct ScanRows {
 // there are k.
 struct SelectBest {
   static constexpr int kThreads = 1024;
+  static constexpr int kBlocksAtOnce = 1;
   static constexpr int kOwn = 16;  // keys that a thread holds
   static constexpr int kMostKeys = kOwn * kThreads;
   static constexpr int kBits = 64;
@@ -203,6 +242,7 @@ struct SelectBest {
     int count = dense_count >= 0 ? dense_count : from.counts[query];
     const bool lost = count > from.capacity;
     if (lost) count = static_cast<int>(from.capacity);
+    const int used = (count + kThreads - 1) / kThreads;  // of each thread's kOwn
     Keys keys[kOwn];
     block.Step([&](int thread) {
       SIGHTLINE_UNROLL
@@ -214,7 +254,7 @@ struct SelectBest {
       if (thread == 0) shared.taken = 0;
       if (thread == 0 && lost) overflows[query] = 1;
     });
-    const uint64_t bound = count > k ? BoundOfBest(block, shared, keys) : 0;
+    const uint64_t bound = count > k ? BoundOfBest(block, shared, keys, used) : 0;
     block.Step([&](int thread) {
       SIGHTLINE_UNROLL
       for (int i = 0; i < kOwn; ++i) {
@@ -234,11 +274,12 @@ struct SelectBest {
 
   // A bound that k of more than k keys reach, and no others; 0 if fewer than k are rows.
   template <typename Block>
-  SIGHTLINE_DEVICE uint64_t BoundOfBest(Block& block, Shared& shared, Keys (&keys)[kOwn]) const {
+  SIGHTLINE_DEVICE uint64_t BoundOfBest(Block& block, Shared& shared, Keys (&keys)[kOwn],
+                                        int used) const {
     uint64_t bound = 0;
     for (int bit = kBits - 1; bit >= 0; --bit) {
       const uint64_t tried = bound | uint64_t{1} << bit;
-      CountReaching(block, keys, tried, &shared.reaching[bit]);
+      CountReaching(block, keys, used, tried, &shared.reaching[bit]);
       if (shared.reaching[bit] >= k) bound = tried;
       if (shared.reaching[bit] == k) break;
     }
@@ -246,23 +287,20 @@ struct SelectBest {
   }
 
   template <typename Block>
-  SIGHTLINE_DEVICE static void CountReaching(Block& block, Keys (&keys)[kOwn], uint64_t bound,
-                                             int* total) {
+  SIGHTLINE_DEVICE static void CountReaching(Block& block, Keys (&keys)[kOwn], int used,
+                                             uint64_t bound, int* total) {
     block.Warps([&](auto& warp) {
       device::PerLane<int> count;
       warp.Step([&](int lane) {
         const int thread = warp.index() * device::kLanes + lane;
         int own = 0;
         SIGHTLINE_UNROLL
-        for (int i = 0; i < kOwn; ++i) own += keys[i][thread] >= bound ? 1 : 0;
+        for (int i = 0; i < kOwn; ++i) own += i < used && keys[i][thread] >= bound ? 1 : 0;
         count[lane] = own;
       });
-      for (int bit = 1; bit < device::kLanes; bit *= 2) {
-        const device::PerLane<int> others = warp.Xor(count, bit);
-        warp.Step([&](int lane) { count[lane] += others[lane]; });
-      }
+      const int sum = warp.Sum(count);
       warp.Step([&](int lane) {
-        if (lane == 0) device::AtomicAdd(total, count[lane]);
+        if (lane == 0) device::AtomicAdd(total, sum);
       });
     });
   }

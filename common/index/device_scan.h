@@ -8,11 +8,14 @@
 
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
+#include "common/base/limits.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/embedding/row_set.h"
 #include "common/index/vector_index.h"
 
 namespace sightline {
+
+using NeighborLists = std::vector<std::vector<Neighbor>>;
 
 // What rows lost when they were rounded to float16.  Of rows of float16 nothing.
 struct RowRounding {
@@ -27,15 +30,15 @@ class DeviceScan {
  public:
   // Of one query, as much as kernels select from at once.
   static constexpr int kMostNeighbors = 4096;
+  static_assert(kMostNeighbors >= limits::kMaxNeighbors, "");
 
   virtual ~DeviceScan() = default;
 
   // As VectorIndex::Search of the rows as they were rounded, with the bits that such rows of
   // float16 have on a CPU; `queries` are finite and of the rows' dimension, 1 <= top_k <=
   // kMostNeighbors. UNAVAILABLE if the device fails.
-  virtual absl::StatusOr<std::vector<std::vector<Neighbor>>> Search(const EmbeddingMatrix& queries,
-                                                                    int top_k, const RowSet* among,
-                                                                    const CallContext& call) = 0;
+  virtual absl::StatusOr<NeighborLists> Search(const EmbeddingMatrix& queries, int top_k,
+                                               const RowSet* among, const CallContext& call) = 0;
 
   // Of the device's memory.
   virtual int64_t byte_count() const = 0;

@@ -38,7 +38,7 @@ void RowRounder::Round(int64_t row, const float* numbers, uint16_t* to) {
       std::fill(halves_.begin(), halves_.end(), kNoNumber);
     }
   }
-  layout_.Arrange(halves_.data(), to);
+  layout_.ArrangeRow(halves_.data(), to);
 }
 
 absl::StatusOr<RowRounding> RowRounder::Rounding(int64_t rows) && {

@@ -46,7 +46,8 @@ float Float16Score(const float* query, const uint16_t* row, int dimension) {
   for (; i + 8 <= dimension; i += 8) sum = Plus(sum, query + i, row + i);
   float rest = 0;
   for (; i < dimension; ++i) rest = std::fma(query[i], _cvtsh_ss(row[i]), rest);
-  return Sum(_mm256_add_ps(_mm256_add_ps(sum, second), _mm256_add_ps(third, fourth))) + rest;
+  // What rounds to -0 is +0, as it is on a device, whose sums begin with more zeros.
+  return Sum(_mm256_add_ps(_mm256_add_ps(sum, second), _mm256_add_ps(third, fourth))) + rest + 0.0f;
 }
 
 float Score(const float* query, const char* row, int dimension, Dtype dtype) {

@@ -13,6 +13,7 @@
 #include "common/base/call_context.h"
 #include "common/base/limits.h"
 #include "common/device/host_device.h"
+#include "common/index/row_scores.h"
 #include "tests/common/index/device_rig.h"
 #include "tests/common/index/kind_harness.h"
 #include "tests/support/catch.h"
@@ -22,15 +23,15 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Rows whose scores with a query of ones, of any length, ascend or descend with the row.
-EmbeddingMatrix Stairs(int64_t rows, int dimension, bool up) {
+// Rows whose scores with a query of ones ascend with the row but for every `low`-th, from the first
+// on, which is worse than all others.
+EmbeddingMatrix Stairs(int64_t rows, int dimension, int64_t low) {
   EmbeddingMatrix values(rows, dimension);
   for (int64_t i = 0; i < rows; ++i) {
     // Of float16 there are 1 024 numbers from one power of two to the next; the second number goes
     // on where the first cannot.
-    const int64_t step = up ? i : rows - 1 - i;
-    values.mutable_row(i)[0] = static_cast<float>(step / 1024);
-    values.mutable_row(i)[1] = static_cast<float>(step % 1024) / 1024;
+    values.mutable_row(i)[0] = i % low == 0 ? -1 : static_cast<float>(i / 1024);
+    values.mutable_row(i)[1] = i % low == 0 ? 0 : static_cast<float>(i % 1024) / 1024;
   }
   return values;
 }
@@ -69,6 +70,10 @@ TEST_CASE("equal scores come by row on a device, however many there are") {
   for (int64_t i = 0; i < values.rows(); ++i) values.mutable_row(i)[0] = i % 3 == 0 ? 1.0f : -1.0f;
   const PaddedRows rows(values, Dtype::kFloat16);
   CheckSame(*Load(rows.view()), rows.view(), Ones(2, 8), 100);
+  // The last of the best and the next one differ in the last bit of their keys.
+  const PaddedRows ones(Ones(20000, 8), Dtype::kFloat16);
+  const auto index = Load(ones.view());
+  for (const int top_k : {100, 101}) CheckSame(*index, ones.view(), Ones(2, 8), top_k);
 }
 
 TEST_CASE(
@@ -99,17 +104,18 @@ TEST_CASE(
   for (const int top_k : {5, 299, 300}) CheckSame(*index, rows.view(), queries, top_k);
 }
 
-TEST_CASE("rows in the worst order are found on a device all the same") {
-  const int64_t count = 3 * HostScan::kCapacity + 1000;
-  for (const bool up : {true, false}) {
-    CAPTURE(up);
-    const PaddedRows rows(Stairs(count, 2, up), Dtype::kFloat16);
+TEST_CASE("rows in any order are found on a device, also where a sample shows none of the best") {
+  constexpr int64_t kCount = 3 * HostScan::kCapacity + 1000;
+  for (const int64_t low : {kCount, int64_t{3}}) {
+    CAPTURE(low);
+    const PaddedRows rows(Stairs(kCount, 2, low), Dtype::kFloat16);
     HostDevice device;
     const auto index = LoadOn(device, rows.view());
     CheckSame(*index, rows.view(), Ones(1, 2), 20);
-    // Downwards nothing is found after the first rows: two scans and two selections.  Upwards keys
-    // are lost, and chunks are as short as makes that impossible.
-    CHECK(device.launches() == (up ? 4 + 2 * 4 : 4));
+    CheckSame(*index, rows.view(), Ones(3, 2), 20);
+    // A sample and one chunk, a scan and a selection each.  Where every third row is sampled, and
+    // these are the worst, keys are lost, and four chunks are as short as makes that impossible.
+    CHECK(device.launches() == 2 * (low == 3 ? 4 + 2 + 2 * 4 : 4));
   }
 }
 
@@ -134,13 +140,55 @@ TEST_CASE("a device finds among some rows only") {
   CheckSame(*index, rows.view(), queries, 10);
 }
 
-TEST_CASE("what a filter lets through may lie behind all that a device scans first") {
-  const int64_t count = 2 * HostScan::kCapacity + 500;
-  const PaddedRows rows(Stairs(count, 2, /*up=*/true), Dtype::kFloat16);
-  std::vector<int64_t> last(HostScan::kCapacity + 400);
-  std::iota(last.begin(), last.end(), count - static_cast<int64_t>(last.size()));
-  const RowSet among = BitsOf(last, count);
-  CheckSame(*Load(rows.view()), rows.view(), Ones(2, 2), 50, &among);
+TEST_CASE("what a filter lets through may be nothing that a device samples") {
+  constexpr int64_t kCount = 2 * HostScan::kCapacity + 1500;
+  const PaddedRows rows(Stairs(kCount, 2, kCount), Dtype::kFloat16);
+  std::vector<int64_t> odd, many;
+  for (int64_t row = 1; row < kCount; row += 2) odd.push_back(row);
+  for (int64_t row = 0; row < kCount; row += row % 50 == 0 ? 2 : 1) many.push_back(row);
+  HostDevice device;
+  const auto index = LoadOn(device, rows.view());
+  for (const std::vector<int64_t>& some : {odd, many}) {
+    const RowSet among = BitsOf(some, kCount);
+    CheckSame(*index, rows.view(), Ones(2, 2), 50, &among);
+  }
+  // The odd ones are more than are kept.
+  CHECK(odd.size() > HostScan::kCapacity);
+  CHECK(device.launches() > 2 * 4);
+}
+
+TEST_CASE("a device finds among a long list of rows") {
+  constexpr int64_t kCount = 600000;
+  EmbeddingMatrix values(kCount, 1);
+  std::vector<int64_t> some;
+  for (int64_t row = 0; row < kCount; ++row) {
+    values.mutable_row(row)[0] = static_cast<float>(row * 7919 % 2039);
+    if (row % 33 == 0) some.push_back(row);
+  }
+  CHECK(some.size() > HostScan::kCapacity);
+  const PaddedRows rows(values, Dtype::kFloat16);
+  const RowSet among = ListOf(some, kCount);
+  CheckSame(*Load(rows.view()), rows.view(), Ones(2, 1), 40, &among);
+}
+
+TEST_CASE("what rounds to -0 is 0 on a device and on the CPU") {
+  for (const int dimension : {1, 7, 33, 257}) {
+    CAPTURE(dimension);
+    EmbeddingMatrix values(3, dimension);
+    for (float& number : values.mutable_row(1)) number = 0x1p-24f;
+    for (float& number : values.mutable_row(2)) number = -0x1p-24f;
+    const PaddedRows rows(values, Dtype::kFloat16);
+    EmbeddingMatrix queries(2, dimension);
+    for (float& number : queries.mutable_row(0)) number = -1e-45f;
+    for (float& number : queries.mutable_row(1)) number = 1e-45f;
+    const auto index = Load(rows.view());
+    CheckSame(*index, rows.view(), queries, 3);
+    const NeighborLists lists = Find(*index, queries, {3});
+    for (const Neighbor& neighbor : lists[0]) {
+      CHECK_FALSE(std::signbit(neighbor.score));
+      CHECK_FALSE(std::signbit(RowScore(rows.view(), queries.row(0).data(), neighbor.row)));
+    }
+  }
 }
 
 TEST_CASE("a device that cannot hold the rows is told so, and keeps nothing") {
@@ -196,10 +244,18 @@ TEST_CASE("an index on a device refuses what every index does") {
 TEST_CASE("a search or a load of a call that is over ends with it") {
   const EmbeddingMatrix values = ClusteredRows(50, 16, 9);
   const PaddedRows rows(values, Dtype::kFloat16);
-  const auto index = Load(rows.view());
+  HostDevice device;
+  const auto index = LoadOn(device, rows.view());
   const CallContext call = CallContext::Unbounded().Child();
   call.cancellation()->Cancel();
   CHECK(absl::IsCancelled(index->Search(QueriesNear(values, 2, 1), {3}, call).status()));
+  CHECK(device.waiting() == 0);
+  // What it has begun is done when it ends.
+  auto scan = HostScan::Load(device, rows.view(), CallContext::Unbounded());
+  REQUIRE(scan.ok());
+  const RowSet some = ListOf({1, 4}, 50);
+  CHECK(absl::IsCancelled((*scan)->Search(QueriesNear(values, 2, 1), 3, &some, call).status()));
+  CHECK(device.waiting() == 0);
   CHECK(absl::IsCancelled(HostScan::Load(HostDevice(), rows.view(), call).status()));
 }
 

@@ -80,19 +80,26 @@ TEST_CASE("lanes have every 32nd number of a row side by side, and what is left 
   CHECK(layout.eights == 1);
   CHECK(layout.rest == 3);
   CHECK(layout.numbers == 512 + 32);
-  std::vector<int> numbers(layout.dimension);
-  for (int i = 0; i < layout.dimension; ++i) numbers[i] = i + 1;
-  std::vector<int> arranged(layout.numbers, -1);
-  layout.Arrange(numbers.data(), arranged.data());
+  std::vector<uint16_t> halves(layout.dimension);
+  std::vector<float> floats(layout.dimension);
+  for (int i = 0; i < layout.dimension; ++i) floats[i] = halves[i] = static_cast<uint16_t>(i + 1);
+  std::vector<uint16_t> row(layout.numbers, 9);
+  std::vector<float> query(layout.numbers, 9);
+  layout.ArrangeRow(halves.data(), row.data());
+  layout.ArrangeQuery(floats.data(), query.data());
   for (int lane = 0; lane < 32; ++lane) {
     for (int block = 0; block < 8; ++block) {
-      REQUIRE(arranged[lane * 8 + block] == block * 32 + lane + 1);
+      const int of_query = block / 4 * 128 + lane * 4 + block % 4;
+      REQUIRE(row[lane * 8 + block] == block * 32 + lane + 1);
+      REQUIRE(query[of_query] == block * 32 + lane + 1);
+      REQUIRE(row[256 + lane * 8 + block] == (block == 0 ? 256 + lane + 1 : 0));
+      REQUIRE(query[256 + of_query] == (block == 0 ? 256 + lane + 1 : 0));
     }
-    REQUIRE(arranged[256 + lane * 8] == 256 + lane + 1);
-    for (int block = 1; block < 8; ++block) REQUIRE(arranged[256 + lane * 8 + block] == 0);
   }
-  for (int i = 0; i < 11; ++i) CHECK(arranged[512 + i] == 288 + i + 1);
-  for (int i = 11; i < 32; ++i) CHECK(arranged[512 + i] == 0);
+  for (int i = 0; i < 32; ++i) {
+    REQUIRE(row[512 + i] == (i < 11 ? 288 + i + 1 : 0));
+    REQUIRE(query[512 + i] == (i < 11 ? 288 + i + 1 : 0));
+  }
 }
 
 }  // namespace
