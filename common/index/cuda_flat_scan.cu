@@ -14,8 +14,4 @@ absl::StatusOr<std::unique_ptr<DeviceScan>> LoadCudaScan(const VectorView& vecto
   return DeviceFlatScan<device::CudaDevice>::Load(std::move(opened), vectors, call);
 }
 
-int64_t DeviceScanBytes(int64_t rows, int dimension) {
-  return DeviceFlatScan<device::CudaDevice>::Bytes(rows, dimension);
-}
-
 }  // namespace sightline

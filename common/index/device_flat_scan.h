@@ -185,6 +185,7 @@ class DeviceFlatScan : public DeviceScan {
         rounder.Round(first + i, numbers.data() + i * layout_.dimension,
                       arranged.data() + i * layout_.numbers);
       }
+      // Waited for in any case: what is copied goes with this function.
       const absl::Status copied = device_.CopyIn(rows_.data() + first * layout_.numbers,
                                                  arranged.data(), count * layout_.numbers * 2);
       const absl::Status done = device_.Wait();

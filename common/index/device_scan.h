@@ -49,14 +49,11 @@ class DeviceScan {
   RowRounding rounding_;
 };
 
-// What LoadCudaScan takes of the device's memory for so many rows.
-int64_t DeviceScanBytes(int64_t rows, int dimension);
-
 // Rows in float16, copied to device number `device` of the machine from wherever they lie;
 // `vectors` may go afterwards.  All memory that a search needs is reserved here. RESOURCE_EXHAUSTED
 // if there is too little of it, UNAVAILABLE if there is no such device or it fails, InvalidArgument
 // if too many rows are outliers; as CopyRows where rows lie on a disk, and the call's own status if
-// it ends before.
+// it ends before.  In :cuda_flat_scan, which --config=cuda builds.
 absl::StatusOr<std::unique_ptr<DeviceScan>> LoadCudaScan(const VectorView& vectors, int device,
                                                          const CallContext& call);
 
