@@ -30,7 +30,8 @@ EmbeddingMatrix Stairs(int64_t rows, int dimension, int64_t low) {
   for (int64_t i = 0; i < rows; ++i) {
     // Of float16 there are 1 024 numbers from one power of two to the next; the second number goes
     // on where the first cannot.
-    values.mutable_row(i)[0] = i % low == 0 ? -1 : static_cast<float>(i / 1024);
+    const int64_t step = i / 1024;
+    values.mutable_row(i)[0] = i % low == 0 ? -1 : static_cast<float>(step);
     values.mutable_row(i)[1] = i % low == 0 ? 0 : static_cast<float>(i % 1024) / 1024;
   }
   return values;
