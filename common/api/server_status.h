@@ -67,6 +67,14 @@ struct BackendStatus {
   std::vector<std::string> shards;  // "indexes/<index>/shards/<number>"
 };
 
+// A GPU as a server that computes on it sees it.
+struct DeviceStatus {
+  int number = 0;            // in the machine
+  std::string name;          // of its make; empty while nothing has been asked of it
+  int64_t memory_bytes = 0;  // that it has
+  int64_t held_bytes = 0;    // that the server's generations take
+};
+
 // What a server knows of an index's CURRENT.
 struct IndexStatus {
   std::string index;
@@ -93,7 +101,8 @@ struct ServerStatus {
   std::vector<BackendStatus> backends;
   std::vector<IndexStatus> indexes;  // that it follows
   std::vector<CacheStatus> caches;
-  bool draining = false;  // it is about to end, but takes calls yet
+  std::vector<DeviceStatus> devices;  // that it computes on
+  bool draining = false;              // it is about to end, but takes calls yet
 };
 
 }  // namespace sightline

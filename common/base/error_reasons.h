@@ -80,6 +80,8 @@ inline constexpr Reason kPrecisionMissing{"PRECISION_MISSING",
 inline constexpr Reason kUnknownIndexKind{"UNKNOWN_INDEX_KIND",
                                           absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kRowsNotOnDisk{"ROWS_NOT_ON_DISK", absl::StatusCode::kFailedPrecondition};
+inline constexpr Reason kNotOnDevice{"NOT_ON_DEVICE", absl::StatusCode::kFailedPrecondition};
+inline constexpr Reason kDeviceFailed{"DEVICE_FAILED", absl::StatusCode::kUnavailable};
 inline constexpr Reason kNoSuchShard{"NO_SUCH_SHARD", absl::StatusCode::kFailedPrecondition};
 inline constexpr Reason kTooBig{"TOO_BIG", absl::StatusCode::kResourceExhausted};
 inline constexpr Reason kNeedsRoom{"NEEDS_ROOM", absl::StatusCode::kResourceExhausted};

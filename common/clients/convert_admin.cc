@@ -194,6 +194,10 @@ absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
     result.caches.push_back({cache.name(), cache.entries(), cache.bytes(), cache.max_bytes(),
                              cache.hits(), cache.shared(), cache.misses()});
   }
+  for (const v1::DeviceStatus& device : response.devices()) {
+    result.devices.push_back(
+        {device.number(), device.name(), device.memory_bytes(), device.held_bytes()});
+  }
   return result;
 }
 
@@ -270,6 +274,13 @@ void ToProto(const ServerStatus& status, v1::GetStatusResponse* out) {
     message->set_hits(cache.hits);
     message->set_shared(cache.shared);
     message->set_misses(cache.misses);
+  }
+  for (const DeviceStatus& device : status.devices) {
+    v1::DeviceStatus* message = out->add_devices();
+    message->set_number(device.number);
+    message->set_name(device.name);
+    message->set_memory_bytes(device.memory_bytes);
+    message->set_held_bytes(device.held_bytes);
   }
 }
 

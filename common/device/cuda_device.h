@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/device/block.h"
 
@@ -70,21 +71,32 @@ __global__ void __launch_bounds__(Kernel::kThreads, Kernel::kBlocksAtOnce)
 }
 
 // OK, or what CUDA says, with what was being done: RESOURCE_EXHAUSTED where memory was missing, and
-// UNAVAILABLE for all else, since another replica's device may do better.
+// UNAVAILABLE (DEVICE_FAILED) for all else, since another replica's device may do better.
 inline absl::Status StatusOf(cudaError_t error, absl::string_view what) {
   if (error == cudaSuccess) return absl::OkStatus();
   (void)cudaGetLastError();  // or another call of this thread would be told of it
   const std::string message =
       absl::StrCat(what, ": ", cudaGetErrorName(error), ": ", cudaGetErrorString(error));
   return error == cudaErrorMemoryAllocation ? absl::ResourceExhaustedError(message)
-                                            : absl::UnavailableError(message);
+                                            : MakeError(reasons::kDeviceFailed, message);
 }
 
 // One device and a stream of its own on it, in which all that is asked for is done in its order.
 // Belongs to one thread at a time.  Memory is given back before it is destroyed.
 class CudaDevice {
  public:
-  // Number `index` of the machine's devices.
+  struct About {
+    std::string name;
+    int64_t memory_bytes = 0;
+  };
+  // Of number `index` of the machine's devices.
+  static absl::StatusOr<About> Describe(int index) {
+    cudaDeviceProp properties;
+    RETURN_IF_ERROR(StatusOf(cudaGetDeviceProperties(&properties, index),
+                             absl::StrCat("asking for device ", index)));
+    return About{properties.name, static_cast<int64_t>(properties.totalGlobalMem)};
+  }
+
   static absl::StatusOr<CudaDevice> Open(int index) {
     CudaDevice device(index);
     RETURN_IF_ERROR(device.OpenStream());

@@ -42,7 +42,7 @@ Retry RetryOf(const absl::Status& refusal) {
 bool OutlastsRestarts(const absl::Status& refusal) {
   return RetryOf(refusal) == Retry::kNever && !HasReason(refusal, reasons::kPrecisionTooFar) &&
          !HasReason(refusal, reasons::kPrecisionMissing) &&
-         !HasReason(refusal, reasons::kRowsNotOnDisk);
+         !HasReason(refusal, reasons::kRowsNotOnDisk) && !HasReason(refusal, reasons::kNotOnDevice);
 }
 
 void Attempt::LookAt(std::string identity_now) {

@@ -154,9 +154,8 @@ void GenerationFollower::Look(const std::string& index) {
   UpdateMetrics(index);
 }
 
-// What requests could not read (GenerationTable::Fail) is refused, like what could not be
-// loaded.  It was verified before, and what is read of it is compared each time: only damage
-// makes that void.
+// What failed for requests (GenerationTable::Fail) is refused, like what could not be loaded.  It
+// was verified before, and what is read of it is compared each time: only damage makes that void.
 void GenerationFollower::TakeOutFailed(const std::string& index) {
   for (HeldGeneration& entry : table_->OfIndex(index)) {
     if (!entry.failed) continue;
@@ -164,7 +163,7 @@ void GenerationFollower::TakeOutFailed(const std::string& index) {
     leaving_.push_back({entry.manifest, entry.memory});
     Attempt& attempt = attempts_[{index, entry.generation}];
     const absl::Status why = Mend(entry, entry.refusal, call_, &attempt);
-    if (!IsFailedRead(entry.refusal)) {
+    if (absl::IsDataLoss(entry.refusal)) {
       host_->Distrust(*entry.manifest);
       attempt.verified.clear();
     }

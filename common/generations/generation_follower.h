@@ -22,10 +22,10 @@
 // off for goes first.  Each load that was put off so may go on for twice as long before it is
 // again.
 //
-// Memory is planned, not probed: the host says what a set of generations takes, and no
-// generation is loaded that would take it beyond the limit.  When only the one in use is
-// in the way, the server says so (needs_room) and waits until the routers allow it to let
-// that go, which they do when others hold it.
+// Memory is planned, not probed: the host says what a set of generations takes, of the machine's
+// memory and of devices', and no generation is loaded that would take it beyond the limit.  When
+// only the one in use is in the way, the server says so (needs_room) and waits until the routers
+// allow it to let that go, which they do when others hold it.
 #ifndef SIGHTLINE_COMMON_GENERATIONS_GENERATION_FOLLOWER_H_
 #define SIGHTLINE_COMMON_GENERATIONS_GENERATION_FOLLOWER_H_
 
@@ -61,6 +61,13 @@
 
 namespace sightline {
 
+// Of a device's memory.
+struct DeviceFootprint {
+  int device = 0;  // its number in the machine
+  int64_t bytes = 0;
+  int64_t limit = 0;  // what may be used
+};
+
 // What a server does with generations.  Called by one thread at a time.
 class GenerationHost {
  public:
@@ -73,6 +80,13 @@ class GenerationHost {
   // Bytes of memory that it takes to hold exactly these.  What they share counts once.
   virtual absl::StatusOr<int64_t> Footprint(
       absl::Span<const Manifest* const> generations) const = 0;
+
+  // Beside that what it takes of devices, each once.  UNAVAILABLE (DEVICE_FAILED) if one cannot be
+  // asked how much memory it has.
+  virtual absl::StatusOr<std::vector<DeviceFootprint>> DeviceFootprints(
+      absl::Span<const Manifest* const> /*generations*/) {
+    return std::vector<DeviceFootprint>();
+  }
 
   // Checks what can be told without reading the data: names, lengths, spaces.  Errors with a
   // reason.
@@ -183,7 +197,8 @@ class GenerationFollower {
   void ReleaseOld(const std::string& index, const WantedGeneration& wanted);
   void ForgetUnasked(const std::string& index);
   void Release(const HeldGeneration& entry, absl::string_view why);
-  absl::StatusOr<int64_t> FootprintWith(const Manifest& manifest, absl::string_view without_index);
+  absl::StatusOr<std::string> LackFor(absl::Span<const Manifest* const> manifests);
+  absl::StatusOr<std::string> LackWith(const Manifest& manifest, absl::string_view without_index);
   std::string IdentityOf(const std::string& index, const std::string& generation,
                          const Manifest* manifest) const;
   void UpdateMetrics(const std::string& index);

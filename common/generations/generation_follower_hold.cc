@@ -95,24 +95,23 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
   if (!known.has_value() || known->state != HoldState::kRefused) table_->Put(*entry);
   RETURN_IF_ERROR(FetchManifests(manifest, call));
   const Manifest* const alone = &manifest;
-  ASSIGN_OR_RETURN(const int64_t bytes, host_->Footprint(absl::MakeConstSpan(&alone, 1)));
-  if (bytes > options_.memory_limit) {
+  ASSIGN_OR_RETURN(const std::string lack, LackFor(absl::MakeConstSpan(&alone, 1)));
+  if (!lack.empty()) {
     return MakeError(
         reasons::kTooBig,
-        absl::StrCat("takes ", bytes, " bytes of memory; memory_limit is ", options_.memory_limit,
-                     ": raise it, or use more and smaller shards"));
+        absl::StrCat("takes ", lack, ": raise the limit, or use more and smaller shards"));
   }
   RETURN_IF_ERROR(Fetch(entry, attempt, call));
   // What could not be read last time is read first.
   RETURN_IF_ERROR(ReadWhatFailed(attempt->refusal));
   RETURN_IF_ERROR(host_->Check(manifest));
-  ASSIGN_OR_RETURN(const int64_t together, FootprintWith(manifest, ""));
-  if (together > options_.memory_limit) {
+  ASSIGN_OR_RETURN(const std::string together, LackWith(manifest, ""));
+  if (!together.empty()) {
     // It is good before anything has to go for it.
     RETURN_IF_ERROR(VerifyAlone(entry, attempt, call));
     RETURN_IF_ERROR(MakeRoom(entry));
-    ASSIGN_OR_RETURN(const int64_t still, FootprintWith(manifest, ""));
-    if (still > options_.memory_limit) return absl::OkStatus();  // requests hold the old one
+    ASSIGN_OR_RETURN(const std::string still, LackWith(manifest, ""));
+    if (!still.empty()) return absl::OkStatus();  // requests hold the old one
   }
   const LoadStageScope stage(LoadStage::kLoading, FilesToRead(manifest), entry, table_, clock_);
   ASSIGN_OR_RETURN(GenerationHost::Loaded loaded,

@@ -12,9 +12,25 @@
 
 namespace sightline {
 
-// What is held, is still leaving, and `manifest` take; but for what is held of one index.
-absl::StatusOr<int64_t> GenerationFollower::FootprintWith(const Manifest& manifest,
-                                                          absl::string_view without_index) {
+// What these take that is more than may be used; empty if all of it fits.
+absl::StatusOr<std::string> GenerationFollower::LackFor(
+    absl::Span<const Manifest* const> manifests) {
+  ASSIGN_OR_RETURN(const int64_t bytes, host_->Footprint(manifests));
+  if (bytes > options_.memory_limit) {
+    return absl::StrCat(bytes, " bytes of memory, and memory_limit is ", options_.memory_limit);
+  }
+  ASSIGN_OR_RETURN(const std::vector<DeviceFootprint> devices, host_->DeviceFootprints(manifests));
+  for (const DeviceFootprint& each : devices) {
+    if (each.bytes <= each.limit) continue;
+    return absl::StrCat(each.bytes, " bytes on device ", each.device, ", of which ", each.limit,
+                        " may be used");
+  }
+  return std::string();
+}
+
+// The same of what is held, is still leaving, and `manifest`; but for what is held of one index.
+absl::StatusOr<std::string> GenerationFollower::LackWith(const Manifest& manifest,
+                                                         absl::string_view without_index) {
   janitor_->Flush();  // what is let go of has gone
   leaving_.erase(std::remove_if(leaving_.begin(), leaving_.end(),
                                 [](const Leaving& leaving) { return leaving.memory.expired(); }),
@@ -30,22 +46,19 @@ absl::StatusOr<int64_t> GenerationFollower::FootprintWith(const Manifest& manife
   for (const Leaving& leaving : leaving_) {
     if (leaving.manifest->index() != without_index) manifests.push_back(leaving.manifest.get());
   }
-  return host_->Footprint(manifests);
+  return LackFor(manifests);
 }
 
 // Lets the older generations of the index go if that gives room: those that nobody uses, and
 // the others if the routers allow it.
 absl::Status GenerationFollower::MakeRoom(HeldGeneration* entry) {
   ReleaseIdle(entry->index);
-  ASSIGN_OR_RETURN(const int64_t now_takes, FootprintWith(*entry->manifest, ""));
-  if (now_takes <= options_.memory_limit) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const int64_t without, FootprintWith(*entry->manifest, entry->index));
-  if (without > options_.memory_limit) {
+  ASSIGN_OR_RETURN(const std::string lack, LackWith(*entry->manifest, ""));
+  if (lack.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string without, LackWith(*entry->manifest, entry->index));
+  if (!without.empty()) {
     return MakeError(reasons::kTooBig,
-                     absl::StrCat("takes ", without,
-                                  " bytes of memory together with what other indexes hold; "
-                                  "memory_limit is ",
-                                  options_.memory_limit));
+                     absl::StrCat("together with what other indexes hold it takes ", without));
   }
   std::vector<HeldGeneration> old;
   for (HeldGeneration& other : table_->OfIndex(entry->index)) {
@@ -58,7 +71,7 @@ absl::Status GenerationFollower::MakeRoom(HeldGeneration* entry) {
     return MakeError(
         reasons::kNeedsRoom,
         absl::StrCat("does not fit beside generation ", other.generation,
-                     ", which is in use: memory_limit is ", options_.memory_limit,
+                     ", which is in use: together they take ", lack,
                      "; it is loaded when another replica has taken over, or with more memory"));
   }
   for (const HeldGeneration& other : old) Release(other, "to make room");

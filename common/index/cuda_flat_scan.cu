@@ -1,17 +1,33 @@
-// The scan of rows on a device of CUDA.
+// Scans of rows on devices of CUDA.
 #include <memory>
 #include <utility>
 
 #include "common/base/status_macros.h"
 #include "common/device/cuda_device.h"
 #include "common/index/device_flat_scan.h"
+#include "common/index/device_scan.h"
 
 namespace sightline {
+namespace {
 
-absl::StatusOr<std::unique_ptr<DeviceScan>> LoadCudaScan(const VectorView& vectors, int device,
-                                                         const CallContext& call) {
-  ASSIGN_OR_RETURN(auto opened, device::CudaDevice::Open(device));
-  return DeviceFlatScan<device::CudaDevice>::Load(std::move(opened), vectors, call);
+class CudaDevices : public ScanDevices {
+ public:
+  absl::StatusOr<ScanDevice> Describe(int device) const override {
+    ASSIGN_OR_RETURN(device::CudaDevice::About about, device::CudaDevice::Describe(device));
+    return ScanDevice{std::move(about.name), about.memory_bytes};
+  }
+
+  absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors, int device,
+                                                   const CallContext& call) const override {
+    ASSIGN_OR_RETURN(auto opened, device::CudaDevice::Open(device));
+    return DeviceFlatScan<device::CudaDevice>::Load(std::move(opened), vectors, call);
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const ScanDevices>> CudaScanDevices() {
+  return std::make_shared<const CudaDevices>();
 }
 
 }  // namespace sightline

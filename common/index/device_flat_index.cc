@@ -16,6 +16,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
+#include "common/base/compute_pool.h"
+#include "common/base/error_details.h"
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/index/block_lengths.h"
@@ -35,8 +37,12 @@ constexpr int kAskedMoreBy = 4;
 
 class DeviceFlatIndex : public VectorIndex {
  public:
-  DeviceFlatIndex(const VectorView& vectors, std::unique_ptr<DeviceScan> scan)
-      : vectors_(vectors), rounding_(scan->rounding()), scan_(std::move(scan)) {}
+  DeviceFlatIndex(const VectorView& vectors, std::unique_ptr<DeviceScan> scan, ComputePool* pool)
+      : vectors_(vectors),
+        rounding_(scan->rounding()),
+        scan_host_bytes_(scan->byte_count().host),
+        pool_(pool),
+        scan_(std::move(scan)) {}
 
   absl::StatusOr<NeighborLists> Search(const EmbeddingMatrix& queries, const SearchOptions& options,
                                        const CallContext& call) const override {
@@ -47,7 +53,7 @@ class DeviceFlatIndex : public VectorIndex {
 
   bool IsExact(const SearchOptions&) const override { return true; }
   int64_t byte_count() const override {
-    return static_cast<int64_t>(rounding_.outliers.size() * sizeof(int64_t));
+    return scan_host_bytes_ + static_cast<int64_t>(rounding_.outliers.size() * sizeof(int64_t));
   }
   int dimension() const override { return vectors_.dimension; }
   int64_t size() const override { return vectors_.rows; }
@@ -56,7 +62,10 @@ class DeviceFlatIndex : public VectorIndex {
   absl::StatusOr<NeighborLists> Scan(const EmbeddingMatrix& queries, int top_k,
                                      const SearchOptions& options, const CallContext& call) const {
     MutexLock lock(mutex_);
-    return scan_->Search(queries, top_k, options.among, call);
+    RETURN_IF_ERROR(failure_);
+    absl::StatusOr<NeighborLists> lists = scan_->Search(queries, top_k, options.among, call);
+    if (HasReason(lists.status(), reasons::kDeviceFailed)) failure_ = lists.status();
+    return lists;
   }
 
   absl::StatusOr<NeighborLists> SearchRounded(const EmbeddingMatrix& queries,
@@ -73,10 +82,16 @@ class DeviceFlatIndex : public VectorIndex {
     while (!open.empty()) {
       ASSIGN_OR_RETURN(const NeighborLists rough,
                        Scan(RowsOf(queries, open), asked, options, call));
+      std::vector<absl::StatusOr<ProvenList>> proven(open.size());
+      ComputePool* const pool = options.pool != nullptr ? options.pool : pool_;
+      pool->ParallelFor(static_cast<int64_t>(open.size()), 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          proven[i] = Proven(queries.row(open[i]).data(), rough[i], asked, options, call);
+        }
+      });
       std::vector<int64_t> unproven;
       for (size_t i = 0; i < open.size(); ++i) {
-        const float* const query = queries.row(open[i]).data();
-        ASSIGN_OR_RETURN(auto list, Proven(query, rough[i], asked, options, call));
+        ASSIGN_OR_RETURN(ProvenList list, std::move(proven[i]));
         if (list.has_value()) {
           lists[open[i]] = *std::move(list);
         } else {
@@ -97,11 +112,10 @@ class DeviceFlatIndex : public VectorIndex {
 
   // The best of a query by their exact scores; none if a row that is not among the `asked` best
   // by rough ones might be one of them.
-  absl::StatusOr<absl::optional<std::vector<Neighbor>>> Proven(const float* query,
-                                                               const std::vector<Neighbor>& rough,
-                                                               int asked,
-                                                               const SearchOptions& options,
-                                                               const CallContext& call) const {
+  using ProvenList = absl::optional<std::vector<Neighbor>>;
+  absl::StatusOr<ProvenList> Proven(const float* query, const std::vector<Neighbor>& rough,
+                                    int asked, const SearchOptions& options,
+                                    const CallContext& call) const {
     const float error = ErrorOf(query);
     RoughBest best(options.top_k, static_cast<int64_t>(rough.size() + rounding_.outliers.size()));
     for (const Neighbor& neighbor : rough) best.Add({neighbor.row, neighbor.score, error});
@@ -113,10 +127,10 @@ class DeviceFlatIndex : public VectorIndex {
                      best.Take([&](absl::Span<const int64_t> rows, absl::Span<float> scores) {
                        return ScoreRows(vectors_, query, rows, scores, call);
                      }));
-    if (static_cast<int>(rough.size()) < asked) return list;  // of all rows
+    if (static_cast<int>(rough.size()) < asked) return ProvenList(std::move(list));  // of all rows
     const bool proven = static_cast<int>(list.size()) == options.top_k &&
                         double{rough.back().score} + error < list.back().score;
-    return proven ? absl::make_optional(std::move(list)) : absl::nullopt;
+    return proven ? ProvenList(std::move(list)) : absl::nullopt;
   }
 
   // How far the score of a row that is no outlier may be from that of the rounded row.
@@ -140,16 +154,21 @@ class DeviceFlatIndex : public VectorIndex {
 
   const VectorView vectors_;
   const RowRounding rounding_;
+  const int64_t scan_host_bytes_;
+  ComputePool* const pool_;
   mutable Mutex mutex_;
+  // Why nothing is asked of the device any more; OK: nothing has failed.
+  mutable absl::Status failure_ GUARDED_BY(mutex_);
   const std::unique_ptr<DeviceScan> scan_ GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<VectorIndex>> OpenDeviceFlatIndex(const VectorView& vectors,
-                                                                 std::unique_ptr<DeviceScan> scan) {
+                                                                 std::unique_ptr<DeviceScan> scan,
+                                                                 ComputePool* pool) {
   RETURN_IF_ERROR(CheckView(vectors));
-  return std::make_unique<DeviceFlatIndex>(vectors, std::move(scan));
+  return std::make_unique<DeviceFlatIndex>(vectors, std::move(scan), pool);
 }
 
 }  // namespace sightline

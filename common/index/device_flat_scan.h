@@ -26,6 +26,7 @@
 #include "common/index/device_kernels.h"
 #include "common/index/device_layout.h"
 #include "common/index/device_scan.h"
+#include "common/index/device_scan_memory.h"
 #include "common/index/row_rounder.h"
 #include "common/index/row_scores.h"
 #include "common/index/vector_index.h"
@@ -96,9 +97,9 @@ class DeviceFlatScan : public DeviceScan {
   static absl::StatusOr<std::unique_ptr<DeviceFlatScan>> Load(Device device,
                                                               const VectorView& vectors,
                                                               const CallContext& call) {
-    if (vectors.rows >= kMostRows) {
+    if (vectors.rows >= kMostDeviceRows) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "the shard has ", vectors.rows, " rows; on a device it has less than ", kMostRows));
+          "the shard has ", vectors.rows, " rows; on a device it has less than ", kMostDeviceRows));
     }
     std::unique_ptr<DeviceFlatScan> scan(new DeviceFlatScan(std::move(device), vectors));
     RETURN_IF_ERROR(scan->Reserve());
@@ -114,48 +115,21 @@ class DeviceFlatScan : public DeviceScan {
     return lists;
   }
 
-  int64_t byte_count() const override { return Bytes(row_count_, layout_.dimension); }
+  ScanBytes byte_count() const override { return BytesOfScan(row_count_, layout_.dimension); }
 
-  static int64_t Bytes(int64_t rows, int dimension) {
-    const Sizes sizes(rows, DeviceLayout(dimension));
-    return sizes.rows * 2 + sizes.queries * 4 + sizes.filter * 8 + sizes.keys * 8 * 2 +
-           static_cast<int64_t>(sizeof(Outcome));
-  }
-
-  // Keys of a query that are kept at once; also how many rows are scored for the first floor.
-  static constexpr int64_t kCapacity = 16384;
+  // Also how many rows are scored for the first floor.
+  static constexpr int64_t kCapacity = kKeysOfQuery;
 
  private:
-  // Of a shard: so that a count of them is an int.
-  static constexpr int64_t kMostRows = int64_t{1} << 31;
   static constexpr int64_t kStagingBytes = 32 << 20;
   static_assert(kCapacity >= 4 * kMostNeighbors, "rows have to move on by more than k");
   static_assert(kCapacity <= SelectBest::kMostKeys, "they are selected from at once");
-
-  // Numbers of each array.
-  struct Sizes {
-    Sizes(int64_t row_count, const DeviceLayout& layout)
-        : rows(std::max<int64_t>(row_count, 1) * layout.numbers),
-          queries(kQueriesOfGroup * layout.numbers),
-          filter(row_count / 64 + 1),
-          keys(kQueriesOfGroup * kCapacity) {}
-    int64_t rows, queries, filter, keys;
-  };
-
-  // What a search of a group leaves: in the end the best keys, query after query.
-  struct Outcome {
-    uint64_t floors[kQueriesOfGroup];
-    int counts[2][kQueriesOfGroup];  // of the tables
-    int best_counts[kQueriesOfGroup];
-    int overflows[kQueriesOfGroup];
-    uint64_t best[kQueriesOfGroup * kMostNeighbors];
-  };
 
   DeviceFlatScan(Device device, const VectorView& vectors)
       : device_(std::move(device)), layout_(vectors.dimension), row_count_(vectors.rows) {}
 
   absl::Status Reserve() {
-    const Sizes sizes(row_count_, layout_);
+    const ScanSizes sizes(row_count_, layout_);
     RETURN_IF_ERROR(rows_.Reserve(&device_, sizes.rows));
     RETURN_IF_ERROR(queries_.Reserve(&device_, sizes.queries));
     RETURN_IF_ERROR(filter_.Reserve(&device_, sizes.filter));
@@ -233,7 +207,7 @@ class DeviceFlatScan : public DeviceScan {
                            NeighborLists* lists) {
     query_count_ = static_cast<int>(std::min<int64_t>(kQueriesOfGroup, queries.rows() - first));
     top_k_ = top_k;
-    std::fill_n(host_queries_.data(), Sizes(row_count_, layout_).queries, 0.0f);
+    std::fill_n(host_queries_.data(), ScanSizes(row_count_, layout_).queries, 0.0f);
     for (int i = 0; i < query_count_; ++i) {
       layout_.ArrangeQuery(queries.row(first + i).data(),
                            host_queries_.data() + i * layout_.numbers);
@@ -249,7 +223,8 @@ class DeviceFlatScan : public DeviceScan {
 
   // Scans all places for the queries of the group, and waits for the best keys.
   absl::Status Scan(bool carefully) {
-    RETURN_IF_ERROR(device_.Clear(outcome_.data(), sizeof(Outcome) - sizeof(Outcome::best)));
+    RETURN_IF_ERROR(
+        device_.Clear(outcome_.data(), sizeof(ScanOutcome) - sizeof(ScanOutcome::best)));
     if (places_ <= kCapacity) {
       RETURN_IF_ERROR(LaunchScan({0, places_}, 1, TableOf(0), /*dense=*/true));
       RETURN_IF_ERROR(LaunchSelect(TableOf(0), static_cast<int>(places_), Best()));
@@ -326,7 +301,7 @@ class DeviceFlatScan : public DeviceScan {
   absl::Status CopyOutcome() {
     const int64_t unused = int64_t{kMostNeighbors} * kQueriesOfGroup - top_k_ * query_count_;
     RETURN_IF_ERROR(device_.CopyOut(host_outcome_.data(), outcome_.data(),
-                                    static_cast<int64_t>(sizeof(Outcome)) - unused * 8));
+                                    static_cast<int64_t>(sizeof(ScanOutcome)) - unused * 8));
     return device_.Wait();
   }
 
@@ -361,10 +336,10 @@ class DeviceFlatScan : public DeviceScan {
   DeviceArray<Device, float> queries_;
   DeviceArray<Device, uint64_t> filter_;  // bits, or a list
   DeviceArray<Device, uint64_t> keys_[2];
-  DeviceArray<Device, Outcome> outcome_;
+  DeviceArray<Device, ScanOutcome> outcome_;
   HostArray<Device, float> host_queries_;
   HostArray<Device, uint64_t> host_filter_;
-  HostArray<Device, Outcome> host_outcome_;
+  HostArray<Device, ScanOutcome> host_outcome_;
   // Of the search under way.
   const uint32_t* list_ = nullptr;
   const uint64_t* bits_ = nullptr;

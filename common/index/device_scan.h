@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
+#include "common/base/compute_pool.h"
 #include "common/base/limits.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/embedding/row_set.h"
@@ -25,6 +27,11 @@ struct RowRounding {
   std::vector<int64_t> outliers;
 };
 
+struct ScanBytes {
+  int64_t device = 0;
+  int64_t host = 0;  // pinned
+};
+
 // One thread at a time.
 class DeviceScan {
  public:
@@ -36,12 +43,12 @@ class DeviceScan {
 
   // As VectorIndex::Search of the rows as they were rounded, with the bits that such rows of
   // float16 have on a CPU; `queries` are finite and of the rows' dimension, 1 <= top_k <=
-  // kMostNeighbors. UNAVAILABLE if the device fails.
+  // kMostNeighbors. UNAVAILABLE (DEVICE_FAILED) if the device fails.
   virtual absl::StatusOr<NeighborLists> Search(const EmbeddingMatrix& queries, int top_k,
                                                const RowSet* among, const CallContext& call) = 0;
 
-  // Of the device's memory.
-  virtual int64_t byte_count() const = 0;
+  // Of all that it keeps.
+  virtual ScanBytes byte_count() const = 0;
 
   const RowRounding& rounding() const { return rounding_; }
 
@@ -49,19 +56,39 @@ class DeviceScan {
   RowRounding rounding_;
 };
 
-// Rows in float16, copied to device number `device` of the machine from wherever they lie;
-// `vectors` may go afterwards.  All memory that a search needs is reserved here. RESOURCE_EXHAUSTED
-// if there is too little of it, UNAVAILABLE if there is no such device or it fails, InvalidArgument
-// if too many rows are outliers; as CopyRows where rows lie on a disk, and the call's own status if
-// it ends before.  In :cuda_flat_scan, which --config=cuda builds.
-absl::StatusOr<std::unique_ptr<DeviceScan>> LoadCudaScan(const VectorView& vectors, int device,
-                                                         const CallContext& call);
+struct ScanDevice {
+  std::string name;  // of its make
+  int64_t memory_bytes = 0;
+};
+
+// The devices of this machine, by number.  Thread-safe.
+class ScanDevices {
+ public:
+  virtual ~ScanDevices() = default;
+
+  // UNAVAILABLE (DEVICE_FAILED) if there is no such device, or it cannot be used.
+  virtual absl::StatusOr<ScanDevice> Describe(int device) const = 0;
+
+  // Rows in float16, copied to a device from wherever they lie; `vectors` may go afterwards.  All
+  // memory that a search needs is reserved here.  RESOURCE_EXHAUSTED if there is too little of it,
+  // UNAVAILABLE (DEVICE_FAILED) if there is no such device or it fails, InvalidArgument if too many
+  // rows are outliers; as CopyRows where rows lie on a disk, and the call's own status if it ends
+  // before.
+  virtual absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors, int device,
+                                                           const CallContext& call) const = 0;
+};
+
+// Those of CUDA.  FailedPrecondition if this program was built without.  In :cuda_scan_devices.
+absl::StatusOr<std::shared_ptr<const ScanDevices>> CudaScanDevices();
 
 // A flat index of what `scan` has loaded from `vectors`, which are needed for rows of float32 only:
 // of these the few that may be among the best are scored where they lie.  What it finds has the
-// bits of OpenFlatIndex.  Searches of several threads wait for one another.
+// bits of OpenFlatIndex.  Searches of several threads wait for one another; `pool`, which outlives
+// the index, scores rows of float32 of several queries at once.  An error of the device is
+// UNAVAILABLE (DEVICE_FAILED), and so are all searches after it.
 absl::StatusOr<std::unique_ptr<VectorIndex>> OpenDeviceFlatIndex(const VectorView& vectors,
-                                                                 std::unique_ptr<DeviceScan> scan);
+                                                                 std::unique_ptr<DeviceScan> scan,
+                                                                 ComputePool* pool);
 
 }  // namespace sightline
 

@@ -12,6 +12,7 @@
 //     RerankDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool,
 //                  Janitor* janitor);
 //     LoadedModels Models() const;                // none: the server has no models
+//     std::vector<DeviceStatus> Devices() const;  // that it computes on
 //     static std::vector<int> ShardsOf(const HeldGeneration& entry);  // that it holds of it
 //
 //     GenerationRegistry<RerankGeneration> generations;
@@ -85,6 +86,7 @@ class BackendServer final : public ServerProcess {
     }
     status.models = DescribeModels(models);
     status.indexes = follower_.Indexes();
+    status.devices = domain_.Devices();
     status.draining = rpc_.draining();
     return status;
   }

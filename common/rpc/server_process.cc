@@ -90,6 +90,10 @@ int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& 
     Log(Severity::kInfo, "started", {{"port", rpc->port()}, {"metrics_port", rpc->metrics_port()}});
   }
   const int status = RunUntilSignal(rpc, &signals);
+  if (const absl::Status why = EndReason(); !why.ok()) {
+    Log(Severity::kError, "stopped, to be started anew", {{"error", why}});
+    return ExitStatusOf(why);
+  }
   Log(Severity::kInfo, "stopped");
   return status;
 }

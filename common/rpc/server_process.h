@@ -37,7 +37,7 @@ class ServerProcess {
 using MakeServer = std::function<absl::StatusOr<std::unique_ptr<ServerProcess>>(ConfigFile* file)>;
 
 // Returns the exit status (common/config/exit_status.h): 0 after a drain, also when the signal came
-// before the server had started.
+// before the server had started; after RequestEnd (shutdown_signals.h) what its reason asks for.
 int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& make);
 
 // Likewise with a Server that is made of what `read` makes of the configuration.

@@ -28,6 +28,16 @@ void Forward(int signal) {
   errno = saved_errno;
 }
 
+struct Ending {
+  Mutex mutex;
+  absl::Status why GUARDED_BY(mutex);
+};
+
+Ending& TheEnding() {
+  static auto* const ending = new Ending;  // for threads that outlive main
+  return *ending;
+}
+
 }  // namespace
 
 struct ShutdownSignals::State {
@@ -95,6 +105,22 @@ std::shared_ptr<Cancellation> ShutdownSignals::cancellation() {
   MutexLock lock(state_->mutex);
   state_->listened = true;
   return state_->cancellation;
+}
+
+void RequestEnd(const absl::Status& why) {
+  {
+    Ending& ending = TheEnding();
+    MutexLock lock(ending.mutex);
+    if (!ending.why.ok()) return;  // a second signal would end it at once
+    ending.why = why;
+  }
+  ::kill(::getpid(), SIGTERM);
+}
+
+absl::Status EndReason() {
+  Ending& ending = TheEnding();
+  MutexLock lock(ending.mutex);
+  return ending.why;
 }
 
 }  // namespace sightline

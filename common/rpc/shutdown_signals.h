@@ -9,6 +9,7 @@
 #include <memory>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "common/base/call_context.h"
 
 namespace sightline {
@@ -43,6 +44,13 @@ class ShutdownSignals {
   std::shared_ptr<State> state_;
   std::thread thread_;
 };
+
+// Ends the process as SIGTERM does, for want of something that only another process may get back.
+// The first reason counts.  Thread-safe.
+void RequestEnd(const absl::Status& why);
+
+// Why RequestEnd was called; OK if it never was.  Thread-safe.
+absl::Status EndReason();
 
 }  // namespace sightline
 

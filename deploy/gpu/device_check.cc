@@ -169,10 +169,11 @@ int Run(const Options& options) {
   const VectorView rows = {numbers.data(), options.rows, options.dimension, options.dimension,
                            Dtype::kFloat16};
   const auto start = std::chrono::steady_clock::now();
-  auto scan = ValueOrDie(LoadCudaScan(rows, options.device, CallContext::Unbounded()), 3);
+  const auto devices = ValueOrDie(CudaScanDevices(), 3);
+  auto scan = ValueOrDie(devices->Load(rows, options.device, CallContext::Unbounded()), 3);
   const double loading = Seconds(std::chrono::steady_clock::now() - start).count();
-  const double bytes = static_cast<double>(scan->byte_count());
-  const auto device = ValueOrDie(OpenDeviceFlatIndex(rows, std::move(scan)), 1);
+  const double bytes = static_cast<double>(scan->byte_count().device);
+  const auto device = ValueOrDie(OpenDeviceFlatIndex(rows, std::move(scan), &pool), 1);
   const auto cpu = ValueOrDie(OpenFlatIndex(rows, &pool), 1);
   std::printf("%lld rows of %d, top %d; %.2f GB on the device, loaded in %.2f s\n",
               static_cast<long long>(options.rows), options.dimension, options.top_k, bytes / 1e9,

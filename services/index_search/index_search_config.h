@@ -8,6 +8,7 @@
 #include "common/config/config.h"
 #include "common/config/sections.h"
 #include "common/rpc/rpc_options.h"
+#include "services/index_search/search_devices.h"
 #include "services/index_search/search_engine.h"
 #include "services/index_search/search_host.h"
 
@@ -21,6 +22,7 @@ struct IndexSearchConfig {
   std::vector<int> shards;
   RowsPlace rows = RowsPlace::kAsBuilt;
   int threads = 1;  // that scan at once
+  SearchDeviceOptions devices;
   SearchEngineOptions engine;
 };
 

@@ -1,11 +1,17 @@
 #include "services/index_search/index_search_server.h"
 
+#include "absl/strings/str_cat.h"
+#include "common/rpc/shutdown_signals.h"
+
 namespace sightline {
 namespace {
 
-SearchEngineOptions WithParts(SearchEngineOptions options, MetricsRegistry* metrics,
-                              ComputePool* pool) {
+SearchEngineOptions WithParts(SearchEngineOptions options, const SearchDeviceOptions& devices,
+                              MetricsRegistry* metrics, ComputePool* pool) {
   options.batching.metrics = BatchMetrics::Make(metrics, "search");
+  for (const int number : devices.numbers) {
+    options.devices[number] = BatchMetrics::Make(metrics, absl::StrCat("search_device_", number));
+  }
   options.metrics = SearchMetrics::Make(metrics);
   options.pool = pool;
   return options;
@@ -16,10 +22,12 @@ SearchEngineOptions WithParts(SearchEngineOptions options, MetricsRegistry* metr
 SearchDomain::SearchDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool,
                            Janitor* janitor)
     : generations(Clock::Real()),
+      devices(config.devices, metrics, RequestEnd),
       host({config.store.store, config.generations.state_dir, config.shards, config.store.verify,
             config.rows},
-           pool, janitor),
-      engine(WithParts(config.engine, metrics, pool), &generations, Clock::Real()) {}
+           pool, janitor, &devices),
+      engine(WithParts(config.engine, config.devices, metrics, pool), &generations, Clock::Real()) {
+}
 
 void SearchDomain::PrepareLibraries() {
   ComputePool::SingleThreadedLibraries();

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "common/api/server_status.h"
 #include "common/base/compute_pool.h"
 #include "common/clients/manifest_status.h"
 #include "common/generations/generation_registry.h"
@@ -12,6 +13,7 @@
 #include "common/rpc/backend_server.h"
 #include "services/index_search/index_search_config.h"
 #include "services/index_search/index_search_service.h"
+#include "services/index_search/search_devices.h"
 #include "services/index_search/search_engine.h"
 #include "services/index_search/search_host.h"
 
@@ -27,9 +29,11 @@ struct SearchDomain {
   SearchDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool, Janitor* janitor);
 
   LoadedModels Models() const { return {}; }
+  std::vector<DeviceStatus> Devices() const { return devices.Describe(); }
   static std::vector<int> ShardsOf(const HeldGeneration& entry);
 
   GenerationRegistry<SearchGeneration> generations;
+  SearchDevices devices;
   SearchHost host;
   SearchEngine engine;
 };

@@ -83,9 +83,10 @@ absl::Status CheckRequest(const SearchShardRequest& request, const VectorIndex& 
   return CheckEffort(request.effort);
 }
 
-// Whether the file is at fault as a whole: another request would fare no better.
-bool IsOfFile(const absl::Status& status) {
-  return IsFailedRead(status) || HasReason(status, reasons::kChecksumMismatch);
+// Whether the shard is at fault as a whole: another request would fare no better.
+bool IsOfShard(const absl::Status& status) {
+  return IsFailedRead(status) || HasReason(status, reasons::kChecksumMismatch) ||
+         HasReason(status, reasons::kDeviceFailed);
 }
 
 absl::StatusOr<StoredItem> ReadItem(const SearchableShard& shard, int shard_number, int64_t row,
@@ -112,8 +113,22 @@ SearchEngine::SearchEngine(const SearchEngineOptions& options,
     : options_(options),
       generations_(generations),
       clock_(clock),
-      searches_(options.batching, clock,
-                [this](std::vector<Task> batch) { Process(std::move(batch)); }) {}
+      searches_(options.batching, clock, [pool = options.pool](std::vector<Task> batch) {
+        Process(std::move(batch), pool);
+      }) {
+  for (const auto& [device, metrics] : options.devices) {
+    BatchSchedulerOptions alone = options.batching;
+    alone.workers = 1;
+    alone.metrics = metrics;
+    device_searches_[device] = std::make_unique<BatchScheduler<Task>>(
+        alone, clock, [](std::vector<Task> batch) { Process(std::move(batch), /*pool=*/nullptr); });
+  }
+}
+
+void SearchEngine::Drain() {
+  searches_.Drain();
+  for (const auto& [device, searches] : device_searches_) searches->Drain();
+}
 
 absl::StatusOr<SearchEngine::FoundShard> SearchEngine::FindShard(const GenerationRef& target,
                                                                  int shard) const {
@@ -130,7 +145,7 @@ absl::StatusOr<SearchEngine::FoundShard> SearchEngine::FindShard(const Generatio
 
 absl::Status SearchEngine::AfterReading(const absl::Status& status, const GenerationRef& target,
                                         const FoundShard& found) const {
-  if (!IsOfFile(status)) return status;
+  if (!IsOfShard(status)) return status;
   // Where another request has found that out, this one is told as those that come after it.
   RETURN_IF_ERROR(generations_->Find(target.index, target.generation, target.space).status());
   if (const auto held = found.generation.lock()) {
@@ -201,9 +216,8 @@ absl::StatusOr<SearchEngine::Neighbors> SearchEngine::Search(const SearchShardRe
   }
   const absl::Time start = clock_->Now();
   auto outcome = std::make_shared<Outcome<Neighbors>>();
-  RETURN_IF_ERROR(searches_.SubmitOrProcess(
-      {found.shard, request.queries, request.top_k, plan, std::move(among), call, outcome},
-      found.shard.get(), request.queries.rows()));
+  RETURN_IF_ERROR(
+      Submit({found.shard, request.queries, request.top_k, plan, std::move(among), call, outcome}));
   RETURN_IF_ERROR(call.Check("search"));  // it may have been searched for here, and be over
   absl::StatusOr<Neighbors> neighbors = outcome->Await(call, "search");
   if (!neighbors.ok()) return AfterReading(neighbors.status(), request.target, found);
@@ -211,9 +225,20 @@ absl::StatusOr<SearchEngine::Neighbors> SearchEngine::Search(const SearchShardRe
   return neighbors;
 }
 
+// A device belongs to one thread, which has no company to wait for; of a CPU's cores the caller's
+// is as good as any.
+absl::Status SearchEngine::Submit(Task task) {
+  const SearchableShard& shard = *task.shard;
+  const int64_t queries = task.queries.rows();
+  if (!shard.device.has_value()) {
+    return searches_.SubmitOrProcess(std::move(task), &shard, queries);
+  }
+  return device_searches_.at(*shard.device)->SubmitAwaited(std::move(task), &shard, queries);
+}
+
 // Tasks that one search of the index can do are one: those whose lists are parts of the same, and
 // those that ask alike.  What a task finds is the same in any company.
-void SearchEngine::Process(std::vector<Task> batch) {
+void SearchEngine::Process(std::vector<Task> batch, ComputePool* pool) {
   std::map<std::tuple<bool, int, int, const RowSet*>, std::vector<Task*>> groups;
   for (Task& task : batch) {
     const ShardSearchPlan& plan = task.plan;
@@ -227,10 +252,10 @@ void SearchEngine::Process(std::vector<Task> batch) {
     for (int64_t i = begin; i < end; ++i) SearchTogether(searches[static_cast<size_t>(i)]);
   };
   const auto count = static_cast<int64_t>(searches.size());
-  if (options_.pool == nullptr || count == 1) {
+  if (pool == nullptr || count == 1) {
     search(0, count);
   } else {
-    options_.pool->ParallelFor(count, /*grain=*/1, search);
+    pool->ParallelFor(count, /*grain=*/1, search);
   }
 }
 

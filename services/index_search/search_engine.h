@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCH_ENGINE_H_
 #define SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCH_ENGINE_H_
 
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "common/base/compute_pool.h"
 #include "common/base/limits.h"
 #include "common/base/outcome.h"
+#include "common/batching/batch_metrics.h"
 #include "common/batching/batch_scheduler.h"
 #include "common/embedding/row_set.h"
 #include "common/generations/generation_registry.h"
@@ -25,7 +27,9 @@
 namespace sightline {
 
 struct SearchEngineOptions {
-  BatchSchedulerOptions batching;         // cost: query rows
+  BatchSchedulerOptions batching;  // cost: query rows
+  // Devices that shards may be on, by number; of each one thread searches all of these shards.
+  std::map<int, BatchMetrics> devices;
   int max_queries = limits::kMaxQueries;  // of one request
   // Searches of a batch that cannot be one are done side by side in it; null: one after another.
   ComputePool* pool = nullptr;
@@ -39,16 +43,20 @@ class SearchEngine {
                GenerationRegistry<SearchGeneration>* generations, Clock* clock);
 
   // Both block until the answer is there or the call has ended; a search that is done in this
-  // thread (BatchScheduler::SubmitOrProcess) looks now and then whether it has.  Errors as
-  // IndexSearch lists them.
+  // thread (BatchScheduler::SubmitOrProcess), as on the CPU, looks now and then whether it has.
+  // Errors as IndexSearch lists them.
   absl::StatusOr<SearchShardResponse> SearchShard(const SearchShardRequest& request,
                                                   const CallContext& call);
   absl::StatusOr<FetchItemsResponse> FetchItems(const FetchItemsRequest& request,
                                                 const CallContext& call) const;
 
   // Refuses new work and finishes what was accepted.
-  void Drain() { searches_.Drain(); }
+  void Drain();
+  // Of searches on the CPU, and on one of the devices.
   BatchSchedulerStats stats() const { return searches_.stats(); }
+  BatchSchedulerStats device_stats(int device) const {
+    return device_searches_.at(device)->stats();
+  }
 
  private:
   using Neighbors = std::vector<std::vector<Neighbor>>;
@@ -77,17 +85,20 @@ class SearchEngine {
   std::vector<std::vector<StoredItem>> ItemsOf(
       const std::vector<std::vector<Candidate>>& candidates, const SearchableShard& shard,
       absl::Time until) const;
-  // What reading the shard ended with; a file that is at fault as a whole takes the generation out
-  // of service, until it can be read again.
+  // What reading or searching the shard ended with; a file or a device that is at fault as a whole
+  // takes the generation out of service, until it can be loaded again.
   absl::Status AfterReading(const absl::Status& status, const GenerationRef& target,
                             const FoundShard& found) const;
-  void Process(std::vector<Task> batch);
+  absl::Status Submit(Task task);
+  // Searches that cannot be one are done side by side by `pool`, if not null.
+  static void Process(std::vector<Task> batch, ComputePool* pool);
   static void SearchTogether(absl::Span<Task* const> tasks);
 
   const SearchEngineOptions options_;
   GenerationRegistry<SearchGeneration>* const generations_;
   Clock* const clock_;
   BatchScheduler<Task> searches_;
+  std::map<int, std::unique_ptr<BatchScheduler<Task>>> device_searches_;  // by device
 };
 
 }  // namespace sightline

@@ -1,5 +1,6 @@
 #include "services/index_search/search_host.h"
 
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -20,7 +21,6 @@
 #include "common/index/shard_view.h"
 #include "common/index/vector_index.h"
 #include "common/log/log.h"
-#include "services/index_search/shard_footprint.h"
 
 namespace sightline {
 namespace {
@@ -38,14 +38,16 @@ void LogMemory(const bundle::v1::GenerationManifest& manifest, int number,
        {"record_bytes", taken.records},
        {"posting_bytes", taken.postings},
        {"index_bytes", taken.index},
+       {"device_bytes", taken.device},
        {"process_bytes_before", before},
        {"process_bytes", ResidentBytes()}});
 }
 
 }  // namespace
 
-SearchHost::SearchHost(const SearchHostOptions& options, ComputePool* pool, Janitor* janitor)
-    : options_(options), pool_(pool), janitor_(janitor), alone_(1) {}
+SearchHost::SearchHost(const SearchHostOptions& options, ComputePool* pool, Janitor* janitor,
+                       SearchDevices* devices)
+    : options_(options), pool_(pool), janitor_(janitor), devices_(devices), alone_(1) {}
 
 std::vector<int> SearchHost::ShardsOf(const Manifest& manifest) const {
   if (!options_.shards.empty()) return options_.shards;
@@ -83,11 +85,34 @@ absl::StatusOr<int64_t> SearchHost::Footprint(absl::Span<const Manifest* const> 
     for (const int shard : ShardsOf(*manifest)) {
       if (shard >= manifest->shards_size()) continue;
       const ShardFootprint told =
-          FootprintOf(*kind, Directory(*manifest), *manifest, shard, PlaceOf(*manifest));
+          FootprintOf(*kind, Directory(*manifest), *manifest, shard, PlaceOf(*kind, *manifest));
       bytes = AddBytes(bytes, told.total());
     }
   }
   return bytes;
+}
+
+absl::StatusOr<std::vector<DeviceFootprint>> SearchHost::DeviceFootprints(
+    absl::Span<const Manifest* const> generations) {
+  std::map<int, int64_t> taken;  // by device
+  for (const Manifest* manifest : generations) {
+    ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(*manifest));
+    const ShardPlace place = PlaceOf(*kind, *manifest);
+    if (!place.on_device) continue;
+    int before = 0;
+    for (const int shard : ShardsOf(*manifest)) {
+      if (shard >= manifest->shards_size()) continue;
+      int64_t& bytes = taken[devices_->NumberOf(before++)];
+      bytes =
+          AddBytes(bytes, FootprintOf(*kind, Directory(*manifest), *manifest, shard, place).device);
+    }
+  }
+  std::vector<DeviceFootprint> footprints;
+  for (const auto& [device, bytes] : taken) {
+    ASSIGN_OR_RETURN(const int64_t limit, devices_->Limit(device));
+    footprints.push_back({device, bytes, limit});
+  }
+  return footprints;
 }
 
 VerifyOptions SearchHost::WhatIsServed(const Manifest& manifest) const {
@@ -98,10 +123,10 @@ VerifyOptions SearchHost::WhatIsServed(const Manifest& manifest) const {
   return served;
 }
 
-EmbeddingPlace SearchHost::PlaceOf(const Manifest& manifest) const {
+ShardPlace SearchHost::PlaceOf(const IndexKind& kind, const Manifest& manifest) const {
   const bool disk = options_.rows == RowsPlace::kAsBuilt ? manifest.index_spec().rows_on_disk()
                                                          : options_.rows == RowsPlace::kDisk;
-  return disk ? EmbeddingPlace::kDisk : EmbeddingPlace::kMemory;
+  return {disk ? EmbeddingPlace::kDisk : EmbeddingPlace::kMemory, devices_->Take(kind)};
 }
 
 absl::Status SearchHost::CheckKind(const Manifest& manifest) const {
@@ -110,9 +135,16 @@ absl::Status SearchHost::CheckKind(const Manifest& manifest) const {
   if (!checked.ok()) {
     return MakeError(reasons::kManifestInvalid, absl::StrCat("manifest: ", checked.message()));
   }
-  if (PlaceOf(manifest) == EmbeddingPlace::kMemory || kind->rows_on_disk(manifest.index_spec())) {
-    return absl::OkStatus();
+  const ShardPlace place = PlaceOf(*kind, manifest);
+  if (devices_->required() && !place.on_device) {
+    return MakeError(
+        reasons::kNotOnDevice,
+        absl::StrCat("the configuration requires a device, and an index of kind '", kind->name,
+                     "' is searched on a CPU alone; set `device.required: false`, or build an "
+                     "exact kind"));
   }
+  const bool reads_rows = !place.on_device && !kind->rows_on_disk(manifest.index_spec());
+  if (place.rows == EmbeddingPlace::kMemory || !reads_rows) return absl::OkStatus();
   return MakeError(
       reasons::kRowsNotOnDisk,
       absl::StrCat(
@@ -146,24 +178,33 @@ void SearchHost::Distrust(const Manifest& manifest) {
   ForgetStamps(options_.state_dir, Files(manifest));
 }
 
-absl::StatusOr<SearchableShard> SearchHost::Open(const Manifest& manifest, int shard, bool content,
-                                                 const CallContext& call) const {
+absl::StatusOr<SearchableShard> SearchHost::Open(const Manifest& manifest, int shard, int before,
+                                                 bool content, const CallContext& call) const {
   ASSIGN_OR_RETURN(const IndexKind* kind, IndexKindOf(manifest));
-  const EmbeddingPlace place = PlaceOf(manifest);
-  const int64_t before = ResidentBytes();
+  const ShardPlace place = PlaceOf(*kind, manifest);
+  const int64_t bytes_before = ResidentBytes();
   SearchableShard opened;
   ASSIGN_OR_RETURN(opened.vectors, LoadShard(options_.store, manifest, shard,
-                                             {options_.state_dir, content, place}, call));
+                                             {options_.state_dir, content, place.rows}, call));
   absl::StatusOr<TagPostings> tags = TagPostings::Build(*opened.vectors, call);
   if (absl::IsDataLoss(tags.status())) return WithReason(tags.status(), reasons::kContentInvalid);
   RETURN_IF_ERROR(tags.status());
   opened.tags = *std::move(tags);
-  ASSIGN_OR_RETURN(opened.index, kind->open(Directory(manifest), manifest, shard,
-                                            ViewOf(*opened.vectors), pool_, call));
+  const VectorView view = ViewOf(*opened.vectors);
+  if (place.on_device) {
+    const int device = devices_->NumberOf(before);
+    ASSIGN_OR_RETURN(SearchDevices::Opened there, devices_->Open(view, device, pool_, call));
+    opened.device = device;
+    opened.device_memory = std::move(there.memory);
+    opened.index = std::move(there.index);
+  } else {
+    ASSIGN_OR_RETURN(opened.index,
+                     kind->open(Directory(manifest), manifest, shard, view, pool_, call));
+  }
   opened.efforts = EffortCurve(manifest.shards(shard));
   opened.default_recall = DefaultRecallOf(manifest);
   LogMemory(manifest, shard, FootprintOf(*kind, Directory(manifest), manifest, shard, place),
-            TakenBy(opened), before);
+            TakenBy(opened), bytes_before);
   return opened;
 }
 
@@ -172,9 +213,10 @@ absl::StatusOr<GenerationHost::Loaded> SearchHost::Load(const Manifest& manifest
   ComputePool::SingleThreadedLibraries();
   auto held = std::make_shared<SearchGeneration>();
   const auto memory = std::make_shared<const char>();
+  int before = 0;
   for (const int shard : ShardsOf(manifest)) {
     ASSIGN_OR_RETURN(SearchableShard opened,
-                     Open(manifest, shard, options_.verify && !verified, call));
+                     Open(manifest, shard, before++, options_.verify && !verified, call));
     opened.memory = memory;
     RETURN_IF_ERROR(CheckRecall(manifest, shard, opened, call));
     held->shards[shard] = janitor_->Adopt<SearchableShard>(

@@ -12,7 +12,9 @@
 #include "common/bundle/verify.h"
 #include "common/generations/generation_follower.h"
 #include "common/generations/janitor.h"
+#include "services/index_search/search_devices.h"
 #include "services/index_search/searchable_shard.h"
+#include "services/index_search/shard_footprint.h"
 
 namespace sightline {
 
@@ -33,17 +35,23 @@ struct SearchHostOptions {
 
 class SearchHost : public GenerationHost {
  public:
-  // `pool` searches and `janitor` frees the shards; both outlive whatever is loaded.
-  SearchHost(const SearchHostOptions& options, ComputePool* pool, Janitor* janitor);
+  // `pool` searches and `janitor` frees the shards, and indexes are on `devices` if that takes
+  // them; all of these outlive whatever is loaded.
+  SearchHost(const SearchHostOptions& options, ComputePool* pool, Janitor* janitor,
+             SearchDevices* devices);
 
   std::vector<std::string> Files(const Manifest& manifest) const override;
 
   // Of each shard, as FootprintOf.
   absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override;
 
+  absl::StatusOr<std::vector<DeviceFootprint>> DeviceFootprints(
+      absl::Span<const Manifest* const> generations) override;
+
   // FailedPrecondition: a shard that the generation has not (NO_SUCH_SHARD), a kind of index that
-  // there is not (UNKNOWN_INDEX_KIND) or that cannot leave rows on the disk (ROWS_NOT_ON_DISK), or
-  // a space that its encoder does not write to.  DataLoss (MANIFEST_INVALID) for parameters that
+  // there is not (UNKNOWN_INDEX_KIND), that cannot leave rows on the disk (ROWS_NOT_ON_DISK) or
+  // cannot be on a device where it must (NOT_ON_DEVICE), or a space that its encoder does not write
+  // to.  DataLoss (MANIFEST_INVALID) for parameters that
   // the kind does not have.  Otherwise as CheckLengths.
   absl::Status Check(const Manifest& manifest) override;
 
@@ -61,16 +69,18 @@ class SearchHost : public GenerationHost {
   std::vector<int> ShardsOf(const Manifest& manifest) const;
   std::string Directory(const Manifest& manifest) const;
   VerifyOptions WhatIsServed(const Manifest& manifest) const;
-  EmbeddingPlace PlaceOf(const Manifest& manifest) const;
+  ShardPlace PlaceOf(const IndexKind& kind, const Manifest& manifest) const;
   absl::Status CheckKind(const Manifest& manifest) const;
-  absl::StatusOr<SearchableShard> Open(const Manifest& manifest, int shard, bool content,
-                                       const CallContext& call) const;
+  // `before`: shards of the generation that are held and come before this one.
+  absl::StatusOr<SearchableShard> Open(const Manifest& manifest, int shard, int before,
+                                       bool content, const CallContext& call) const;
   absl::Status CheckRecall(const Manifest& manifest, int number, const SearchableShard& shard,
                            const CallContext& call);
 
   const SearchHostOptions options_;
   ComputePool* const pool_;
   Janitor* const janitor_;
+  SearchDevices* const devices_;
   ComputePool alone_;  // of the loading thread: probes must not queue before requests
 };
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/api/effort.h"
 #include "common/bundle/shard_vectors.h"
 #include "common/bundle/tag_postings.h"
@@ -21,6 +22,8 @@ struct SearchableShard {
   // Of the generation: gone when the last of its shards has gone.
   std::shared_ptr<const void> memory;
   std::unique_ptr<ShardVectors> vectors;
+  absl::optional<int> device;  // that the index is on, by number; none: the CPU
+  std::shared_ptr<const void> device_memory;
   std::unique_ptr<VectorIndex> index;
   TagPostings tags;
   EffortCurve efforts;

@@ -8,6 +8,7 @@
 #include "common/bundle/rows_on_disk.h"
 #include "common/bundle/tag_postings.h"
 #include "common/bundle/vectors_file.h"
+#include "common/index/device_scan_memory.h"
 #include "common/index/shard_rows.h"
 
 namespace sightline {
@@ -44,11 +45,11 @@ int64_t ShardFootprint::total() const {
 
 ShardFootprint FootprintOf(const IndexKind& kind, absl::string_view directory,
                            const bundle::v1::GenerationManifest& manifest, int shard,
-                           EmbeddingPlace place) {
+                           const ShardPlace& place) {
   const bundle::v1::ShardManifest& described = manifest.shards(shard);
   const int64_t stored = RowBytes(manifest, shard);
   ShardFootprint told;
-  told.rows = place == EmbeddingPlace::kDisk
+  told.rows = place.rows == EmbeddingPlace::kDisk
                   ? Times(described.item_count(), RowsOnDisk::ByteCount(1))
                   : stored;
   told.records = std::max<int64_t>(described.vectors().byte_count() - stored, 0);
@@ -57,7 +58,13 @@ ShardFootprint FootprintOf(const IndexKind& kind, absl::string_view directory,
       tag_bytes.has_value()
           ? TagPostings::MostBytes(*tag_bytes)
           : std::max<int64_t>(told.records - Times(described.item_count(), kOffsetBytes), 0);
-  told.index = kind.footprint(manifest, shard);
+  if (place.on_device) {
+    const ScanBytes bytes = BytesOfScan(described.item_count(), manifest.embedding().dimension());
+    told.index = bytes.host;
+    told.device = bytes.device;
+  } else {
+    told.index = kind.footprint(manifest, shard);
+  }
   return told;
 }
 
@@ -67,6 +74,9 @@ ShardFootprint TakenBy(const SearchableShard& shard) {
   taken.records = shard.vectors->record_bytes_in_memory();
   taken.postings = shard.tags.byte_count();
   taken.index = shard.index->byte_count();
+  if (shard.device.has_value()) {
+    taken.device = BytesOfScan(shard.index->size(), shard.index->dimension()).device;
+  }
   return taken;
 }
 

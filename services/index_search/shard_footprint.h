@@ -18,8 +18,15 @@ struct ShardFootprint {
   int64_t records = 0;   // ids, captions, uris and tags, and where they begin
   int64_t postings = 0;  // of tags
   int64_t index = 0;     // what the kind of index keeps beside the rows
+  int64_t device = 0;    // of a device's memory
 
-  int64_t total() const;
+  int64_t total() const;  // of the machine's
+};
+
+// Where a shard's parts are.
+struct ShardPlace {
+  EmbeddingPlace rows = EmbeddingPlace::kMemory;
+  bool on_device = false;  // the index, which then is that of device_scan.h
 };
 
 // Of shard `shard` of `manifest`, whose files lie below `directory`.  What it says of rows and
@@ -29,7 +36,7 @@ struct ShardFootprint {
 // once more, which mostly is too much.
 ShardFootprint FootprintOf(const IndexKind& kind, absl::string_view directory,
                            const bundle::v1::GenerationManifest& manifest, int shard,
-                           EmbeddingPlace place);
+                           const ShardPlace& place);
 
 ShardFootprint TakenBy(const SearchableShard& shard);
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "common/api/server_status.h"
 #include "common/base/compute_pool.h"
 #include "common/clients/manifest_status.h"
 #include "common/generations/generation_registry.h"
@@ -28,6 +29,7 @@ struct EncodeDomain {
   EncodeDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool, Janitor* janitor);
 
   LoadedModels Models() const { return models.Loaded(); }
+  std::vector<DeviceStatus> Devices() const { return {}; }
   static std::vector<int> ShardsOf(const HeldGeneration&) { return {}; }
 
   ModelCache models;

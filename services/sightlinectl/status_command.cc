@@ -158,6 +158,16 @@ std::string CacheTable(const std::vector<CacheStatus>& caches) {
   return table.empty() ? "" : absl::StrCat("caches\n", table.ToString(2));
 }
 
+std::string DeviceTable(const std::vector<DeviceStatus>& devices) {
+  Table table({{"device", true}, {"name"}, {"MB held", true}, {"of", true}});
+  const auto megabytes = [](int64_t bytes) { return absl::StrCat(bytes / 1'000'000); };
+  for (const DeviceStatus& device : devices) {
+    table.AddRow({absl::StrCat(device.number), OrDash(device.name), megabytes(device.held_bytes),
+                  device.memory_bytes > 0 ? megabytes(device.memory_bytes) : "-"});
+  }
+  return table.empty() ? "" : absl::StrCat("devices\n", table.ToString(2));
+}
+
 // All at once: the slowest server alone decides how long it takes.
 std::vector<ServerAnswer> AskAll(const std::vector<std::string>& addresses,
                                  const CallContext& call) {
@@ -183,11 +193,11 @@ std::string FormatServer(const ServerAnswer& answer) {
     return absl::StrCat(answer.address, "  does not answer\n", FormatError(answer.status.status()));
   }
   const ServerStatus& status = *answer.status;
-  return absl::StrCat(answer.address, "  ", Printable(status.service, 0),
-                      status.draining ? ", about to end" : "", "\n",
-                      GenerationTable(status.generations), LoadLines(status.generations),
-                      TroubleTable(status.indexes), ModelTable(status.models),
-                      BackendTable(status.backends), CacheTable(status.caches));
+  return absl::StrCat(
+      answer.address, "  ", Printable(status.service, 0), status.draining ? ", about to end" : "",
+      "\n", GenerationTable(status.generations), LoadLines(status.generations),
+      TroubleTable(status.indexes), ModelTable(status.models), DeviceTable(status.devices),
+      BackendTable(status.backends), CacheTable(status.caches));
 }
 
 std::string ServersJson(const std::vector<ServerAnswer>& answers) {

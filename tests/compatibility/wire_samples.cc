@@ -437,6 +437,10 @@ void AddAdmin(std::vector<WireSample>* samples) {
   precise.service = "reranker";
   precise.models = {{std::string(64, 'c'), "oscar", "", "a sample", "int8", 0.984375}};
   add("get_status_precision_response", precise);
+  ServerStatus computing;
+  computing.service = "index_search";
+  computing.devices = {{1, "a GPU", int64_t{150} << 30, int64_t{3} << 33}, {2, "", 0, 0}};
+  add("get_status_devices_response", computing);
   ServerStatus draining;
   draining.service = "reranker";
   draining.draining = true;

@@ -158,7 +158,7 @@ struct Machine {
           }
           return std::shared_ptr<const void>();
         }),
-        search_host({store, "", {}, true}, &pool, &janitor),
+        search_host({store, "", {}, true}, &pool, &janitor, &devices),
         encoder("query_encoder", store, &encoder_host, &janitor),
         reranker("reranker", store, &rerank_host, &janitor),
         search("index_search", store, &search_host, &janitor),
@@ -168,6 +168,7 @@ struct Machine {
 
   ComputePool pool{2};
   Janitor janitor;
+  SearchDevices devices{{}, nullptr};
   ModelHost encoder_host, rerank_host;
   SearchHost search_host;
   WiredServer<EncoderGeneration> encoder;

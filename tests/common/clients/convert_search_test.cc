@@ -474,6 +474,7 @@ ServerStatus SomeStatus() {
   status.backends = {{"reranker", "a:1", false, "down", {}},
                      {"index_search", "b:2", true, "", {"indexes/pictures/shards/0"}}};
   status.caches = {{"results", 1, 2, int64_t{1} << 40, 4, 5, 6}};
+  status.devices = {{7, "a GPU", int64_t{1} << 37, int64_t{1} << 36}};
   return status;
 }
 
@@ -544,6 +545,12 @@ TEST_CASE("the status of a server comes back whole") {
   REQUIRE(cache.hits == 4);
   REQUIRE(cache.shared == 5);
   REQUIRE(cache.misses == 6);
+  REQUIRE(read->devices.size() == 1);
+  const DeviceStatus& device = read->devices[0];
+  REQUIRE(device.number == 7);
+  REQUIRE(device.name == "a GPU");
+  REQUIRE(device.memory_bytes == int64_t{1} << 37);
+  REQUIRE(device.held_bytes == int64_t{1} << 36);
   REQUIRE_FALSE(read->backends[0].reachable);
   REQUIRE(read->backends[1].shards.size() == 1);
 }

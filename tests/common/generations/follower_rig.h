@@ -39,6 +39,11 @@ class FakeHost : public GenerationHost {
     for (const Manifest* manifest : generations) names.insert(manifest->generation());
     return 100 * static_cast<int64_t>(names.size());
   }
+  absl::StatusOr<std::vector<DeviceFootprint>> DeviceFootprints(
+      absl::Span<const Manifest* const> generations) override {
+    if (!device.ok()) return device.status();
+    return std::vector<DeviceFootprint>{{3, *Footprint(generations), *device}};
+  }
   absl::Status Verify(const Manifest& manifest, const CallContext&) override {
     verified.push_back(manifest.generation());
     if (during_verify != nullptr) during_verify();
@@ -66,6 +71,7 @@ class FakeHost : public GenerationHost {
     return Loaded{std::make_shared<std::string>(manifest.generation()), nullptr};
   }
 
+  absl::StatusOr<int64_t> device = INT64_MAX;  // what may be used of it
   std::map<std::string, absl::Status> verify, load;
   std::vector<std::string> verified, loaded, distrusted;
   std::function<void(const CallContext& call)> during_load;

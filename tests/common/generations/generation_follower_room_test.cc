@@ -11,6 +11,8 @@
 namespace sightline {
 namespace {
 
+using Catch::Matchers::Contains;
+
 TEST_CASE("what is larger than the limit is refused before it is read") {
   Rig rig(/*memory_limit=*/99);
   rig.MakeAndPublish("g1");
@@ -78,6 +80,53 @@ TEST_CASE("a lone server that cannot hold two refuses the second and says why") 
     CHECK(rig.State("g2") == reasons::kRecallTooLow.name);
     CHECK(rig.Ready("g1"));
   }
+}
+
+TEST_CASE("room on a device is made as room in memory is") {
+  Rig rig;
+  SECTION("what is larger than a device is refused") {
+    rig.host.device = 99;
+    rig.MakeAndPublish("g1");
+    rig.Pass();
+    CHECK(rig.State("g1") == reasons::kTooBig.name);
+    CHECK_THAT(std::string(rig.Get("g1")->refusal.message()),
+               Contains("100 bytes on device 3, of which 99 may be used"));
+  }
+  SECTION("where two do not fit, the old one goes when every router can do without it") {
+    rig.host.device = 199;
+    rig.MakeAndPublish("g1");
+    rig.Pass();
+    rig.MakeAndPublish("g2");
+    rig.follower->NoteUses("router", {{"images", "g1", false}});
+    rig.Pass();
+    CHECK(rig.State("g2") == reasons::kNeedsRoom.name);
+    CHECK(rig.Get("g2")->needs_room);
+    CHECK_THAT(std::string(rig.Get("g2")->refusal.message()), Contains("200 bytes on device 3"));
+    rig.follower->NoteUses("router", {{"images", "g1", true}});
+    rig.Pass();
+    CHECK(rig.State("g1").empty());
+    CHECK(rig.Ready("g2"));
+  }
+  SECTION("where it cannot be asked, that is tried again") {
+    rig.host.device = MakeError(reasons::kDeviceFailed, "fell off the bus");
+    rig.MakeAndPublish("g1");
+    rig.Pass();
+    CHECK(rig.State("g1") == reasons::kDeviceFailed.name);
+    rig.host.device = 100;
+    rig.Pass(absl::Seconds(1));
+    CHECK(rig.Ready("g1"));
+  }
+}
+
+TEST_CASE("a device that fails is no reason to read the files again") {
+  Rig rig;
+  rig.MakeAndPublish("g1");
+  rig.Pass();
+  rig.Fail("g1", MakeError(reasons::kDeviceFailed, "fell off the bus"));
+  rig.Pass(absl::Minutes(2));
+  CHECK(rig.Ready("g1"));
+  CHECK(rig.host.verified == std::vector<std::string>{"g1"});
+  CHECK(rig.host.distrusted.empty());
 }
 
 TEST_CASE("a load that is tried again and again leaves nothing behind") {

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "common/base/call_context.h"
+#include "common/base/error_details.h"
 #include "common/base/limits.h"
 #include "common/device/host_device.h"
+#include "common/index/device_scan_memory.h"
 #include "common/index/row_scores.h"
 #include "tests/common/index/device_rig.h"
 #include "tests/common/index/kind_harness.h"
@@ -195,7 +197,7 @@ TEST_CASE("what rounds to -0 is 0 on a device and on the CPU") {
 TEST_CASE("a device that cannot hold the rows is told so, and keeps nothing") {
   const EmbeddingMatrix values = ClusteredRows(500, 64, 9);
   const PaddedRows rows(values, Dtype::kFloat16);
-  const int64_t needed = HostScan::Bytes(500, 64);
+  const int64_t needed = BytesOfScan(500, 64).device;
   for (int64_t bytes = 0; bytes < needed; bytes += needed / 40) {
     HostDevice device(bytes);
     const auto scan = HostScan::Load(device, rows.view(), CallContext::Unbounded());
@@ -217,12 +219,26 @@ TEST_CASE("a device that fails is an error, never a list") {
   const EmbeddingMatrix queries = QueriesNear(values, 2, 9);
   HostDevice device;
   const auto index = LoadOn(device, rows.view());
-  device.Break(absl::UnavailableError("fell off the bus"));
-  CHECK(absl::IsUnavailable(index->Search(queries, {3}, CallContext::Unbounded()).status()));
-  CHECK(
-      absl::IsUnavailable(HostScan::Load(device, rows.view(), CallContext::Unbounded()).status()));
+  const absl::Status failure = MakeError(reasons::kDeviceFailed, "fell off the bus");
+  device.Break(failure);
+  CHECK(index->Search(queries, {3}, CallContext::Unbounded()).status() == failure);
+  CHECK(HostScan::Load(device, rows.view(), CallContext::Unbounded()).status() == failure);
+  // What is on it may be anything now, whatever the device says.
   device.Break(absl::OkStatus());
-  CheckSame(*index, rows.view(), queries, 3);
+  CHECK(index->Search(queries, {3}, CallContext::Unbounded()).status() == failure);
+  CheckSame(*LoadOn(device, rows.view()), rows.view(), queries, 3);
+}
+
+TEST_CASE(
+    "what a scan takes is told before, and is more than there is for what no device can hold") {
+  const PaddedRows rows(ClusteredRows(500, 64, 9), Dtype::kFloat16);
+  const auto scan = HostScan::Load(HostDevice(), rows.view(), CallContext::Unbounded());
+  REQUIRE(scan.ok());
+  CHECK((*scan)->byte_count().device == BytesOfScan(500, 64).device);
+  CHECK((*scan)->byte_count().host == BytesOfScan(500, 64).host);
+  CHECK(BytesOfScan(kMostDeviceRows - 1, 768).device > (kMostDeviceRows - 1) * 768 * 2);
+  CHECK(BytesOfScan(kMostDeviceRows, 768).device == INT64_MAX);
+  CHECK(BytesOfScan(1, 1 << 30).device == INT64_MAX);
 }
 
 TEST_CASE("an index on a device refuses what every index does") {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "common/base/call_context.h"
+#include "common/base/compute_pool.h"
 #include "common/device/host_device.h"
 #include "common/index/device_flat_scan.h"
 #include "common/index/device_scan.h"
@@ -19,9 +20,10 @@ using device::HostDevice;
 using HostScan = DeviceFlatScan<HostDevice>;
 
 inline std::unique_ptr<VectorIndex> LoadOn(HostDevice device, const VectorView& rows) {
+  static ComputePool pool(2);
   auto scan = HostScan::Load(std::move(device), rows, CallContext::Unbounded());
   REQUIRE(scan.ok());
-  auto index = OpenDeviceFlatIndex(rows, *std::move(scan));
+  auto index = OpenDeviceFlatIndex(rows, *std::move(scan), &pool);
   REQUIRE(index.ok());
   return *std::move(index);
 }

@@ -73,6 +73,19 @@ TEST_CASE("The first signal is an event, the second ends the process") {
   CHECK(child.ExitStatus() == 128 + SIGTERM);
 }
 
+TEST_CASE("A process may ask for its own end, and ends in its own time for the first reason") {
+  Child child([](const auto&) {
+    ShutdownSignals signals;
+    signals.cancellation();
+    if (!EndReason().ok()) ::_exit(1);
+    RequestEnd(absl::UnavailableError("first"));
+    RequestEnd(absl::UnavailableError("second"));
+    if (signals.Wait() != SIGTERM) ::_exit(2);
+    ::_exit(EndReason().message() == "first" ? 3 : 4);
+  });
+  CHECK(child.ExitStatus() == 3);
+}
+
 TEST_CASE("A process that was told once ends in its own time") {
   Child child([](const auto& say) {
     ShutdownSignals signals;

@@ -62,6 +62,31 @@ TEST_CASE("rows are where the file says") {
   CHECK(place("disk") == RowsPlace::kDisk);
 }
 
+TEST_CASE("without a section of devices everything is searched on the CPU") {
+  const auto config = Read(kLeast);
+  REQUIRE(config.status() == absl::OkStatus());
+  CHECK(config->devices.devices == nullptr);
+  CHECK(config->devices.numbers.empty());
+  CHECK_FALSE(config->devices.required);
+  CHECK(Read(std::string(kLeast) + "device: {kind: cpu}\n").ok());
+}
+
+TEST_CASE("what a program was built without is a problem, and what a CPU has no use for") {
+  const std::string cuda = ProblemsOf(std::string(kLeast) +
+                                      "device: {kind: cuda, numbers: [0, 0, 64, x], required: "
+                                      "perhaps, memory_limit: 0}\n");
+  CHECK_THAT(cuda, Contains("device.kind") && Contains("--config=cuda"));
+  CHECK_THAT(cuda, Contains("device.numbers: 0 is named twice"));
+  CHECK_THAT(cuda, Contains("'64' is no device number (0 to 63)"));
+  CHECK_THAT(cuda, Contains("'x' is no device number"));
+  CHECK_THAT(cuda, Contains("device.required"));
+  CHECK_THAT(cuda, Contains("device.memory_limit"));
+  const std::string cpu =
+      ProblemsOf(std::string(kLeast) + "device: {numbers: [1], required: true}\n");
+  CHECK_THAT(cpu, Contains("device.numbers: is of devices, and `device.kind` is cpu"));
+  CHECK_THAT(cpu, Contains("device.required: is of devices"));
+}
+
 TEST_CASE("all problems are said at once") {
   const std::string problems = ProblemsOf(R"(
 indexes: [images]

@@ -65,7 +65,7 @@ struct Rig {
     directory = GenerationDirectory(store.path(), "images", "g1");
     REQUIRE(AddRecallProbes(directory, queries, {}, &pool, kCall, &manifest).ok());
     host = std::make_unique<SearchHost>(
-        SearchHostOptions{store.path(), "", std::move(wanted), true}, &pool, &janitor);
+        SearchHostOptions{store.path(), "", std::move(wanted), true}, &pool, &janitor, &devices);
   }
 
   std::string Path(const bundle::v1::BundleFile& file) const {
@@ -82,6 +82,7 @@ struct Rig {
   Manifest manifest;
   ComputePool pool{1};
   Janitor janitor;
+  SearchDevices devices{{}, nullptr};
   std::unique_ptr<SearchHost> host;
 };
 
@@ -137,7 +138,7 @@ TEST_CASE("a sound generation is held, with what it takes of memory") {
   int64_t sum = 0;
   for (const auto& [number, shard] : shards) {
     const ShardFootprint expected = FootprintOf(*OrDie(IndexKindOf(rig.manifest)), rig.directory,
-                                                rig.manifest, number, EmbeddingPlace::kMemory);
+                                                rig.manifest, number, {EmbeddingPlace::kMemory});
     const ShardFootprint taken = TakenBy(*shard);
     CHECK(taken.rows == expected.rows);
     CHECK(taken.index == expected.index);
@@ -163,7 +164,7 @@ TEST_CASE("postings of short tags that all differ are told before they are loade
   rig.manifest.clear_recall_probe();
   const IndexKind& kind = *OrDie(IndexKindOf(rig.manifest));
   const auto told = [&](const std::string& directory) {
-    return FootprintOf(kind, directory, rig.manifest, 0, EmbeddingPlace::kMemory);
+    return FootprintOf(kind, directory, rig.manifest, 0, {EmbeddingPlace::kMemory});
   };
   const auto held = rig.host->Load(rig.manifest, /*verified=*/true, kCall);
   REQUIRE(held.ok());
@@ -184,7 +185,7 @@ TEST_CASE("a server of one shard reads and counts that shard alone") {
   const Manifest* one = &rig.manifest;
   CHECK(*rig.host->Footprint(absl::MakeConstSpan(&one, 1)) ==
         FootprintOf(*OrDie(IndexKindOf(rig.manifest)), rig.directory, rig.manifest, 1,
-                    EmbeddingPlace::kMemory)
+                    {EmbeddingPlace::kMemory})
             .total());
   for (const std::string& file : rig.host->Files(rig.manifest)) {
     CHECK(file.find("00000-of-00002") == std::string::npos);
@@ -202,9 +203,9 @@ TEST_CASE("rows on the disk take four bytes each, and lies add up to what is too
   Rig rig;
   const IndexKind& kind = *OrDie(IndexKindOf(rig.manifest));
   const ShardFootprint memory =
-      FootprintOf(kind, rig.directory, rig.manifest, 0, EmbeddingPlace::kMemory);
+      FootprintOf(kind, rig.directory, rig.manifest, 0, {EmbeddingPlace::kMemory});
   const ShardFootprint disk =
-      FootprintOf(kind, rig.directory, rig.manifest, 0, EmbeddingPlace::kDisk);
+      FootprintOf(kind, rig.directory, rig.manifest, 0, {EmbeddingPlace::kDisk});
   CHECK(memory.rows == 20 * 64);
   CHECK(disk.rows == 20 * 4);
   CHECK(disk.records == memory.records);
@@ -212,24 +213,27 @@ TEST_CASE("rows on the disk take four bytes each, and lies add up to what is too
   Manifest halves = rig.manifest;
   halves.mutable_embedding()->set_dimension(4096);
   SetVectorDtype(Dtype::kFloat16, &halves);
-  CHECK(FootprintOf(kind, rig.directory, halves, 0, EmbeddingPlace::kMemory).rows == 20 * 2 * 4096);
-  CHECK(FootprintOf(kind, rig.directory, halves, 0, EmbeddingPlace::kMemory).records ==
+  CHECK(FootprintOf(kind, rig.directory, halves, 0, {EmbeddingPlace::kMemory}).rows ==
+        20 * 2 * 4096);
+  CHECK(FootprintOf(kind, rig.directory, halves, 0, {EmbeddingPlace::kMemory}).records ==
         0);  // it lies
   Manifest lying = rig.manifest;
   lying.mutable_shards(0)->set_item_count(INT64_MAX);
   lying.mutable_shards(0)->mutable_vectors()->set_byte_count(INT64_MAX);
-  CHECK(FootprintOf(kind, rig.directory, lying, 0, EmbeddingPlace::kMemory).total() == INT64_MAX);
-  CHECK(FootprintOf(kind, rig.directory, lying, 0, EmbeddingPlace::kDisk).total() == INT64_MAX);
+  CHECK(FootprintOf(kind, rig.directory, lying, 0, {EmbeddingPlace::kMemory}).total() == INT64_MAX);
+  CHECK(FootprintOf(kind, rig.directory, lying, 0, {EmbeddingPlace::kDisk}).total() == INT64_MAX);
 }
 
 TEST_CASE("rows on the disk are refused where the kind reads all of them, whoever wants it") {
   Rig rig;
-  SearchHost disk({rig.store.path(), "", {}, true, RowsPlace::kDisk}, &rig.pool, &rig.janitor);
+  SearchHost disk({rig.store.path(), "", {}, true, RowsPlace::kDisk}, &rig.pool, &rig.janitor,
+                  &rig.devices);
   CHECK(ReasonOf(disk.Check(rig.manifest)) == reasons::kRowsNotOnDisk.name);
   rig.manifest.mutable_index_spec()->set_kind("flat");
   rig.manifest.mutable_index_spec()->set_rows_on_disk(true);
   CHECK(ReasonOf(rig.host->Check(rig.manifest)) == reasons::kRowsNotOnDisk.name);
-  SearchHost memory({rig.store.path(), "", {}, true, RowsPlace::kMemory}, &rig.pool, &rig.janitor);
+  SearchHost memory({rig.store.path(), "", {}, true, RowsPlace::kMemory}, &rig.pool, &rig.janitor,
+                    &rig.devices);
   CHECK(memory.Check(rig.manifest).ok());
   CHECK(memory.Load(rig.manifest, /*verified=*/false, kCall).ok());
 }
@@ -336,7 +340,8 @@ TEST_CASE("another embedding space is refused, though the dimension is the same"
   Manifest manifest = *ReadGenerationManifest(store.path, kTinyImages, kTinyGeneration);
   ComputePool pool(1);
   Janitor janitor;
-  SearchHost host({store.path, "", {}, true}, &pool, &janitor);
+  SearchDevices devices({}, nullptr);
+  SearchHost host({store.path, "", {}, true}, &pool, &janitor, &devices);
   CHECK(host.Check(manifest).ok());
   manifest.mutable_embedding()->set_space(std::string(64, '0'));
   CHECK(ReasonOf(host.Check(manifest)) == reasons::kEmbeddingSpaceMismatch.name);

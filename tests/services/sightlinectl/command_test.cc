@@ -382,6 +382,20 @@ TEST_CASE("the status of a server is three tables") {
           "  eeeeeeeeeeee  oscar   000000000000  -                  -  small\n");
 }
 
+TEST_CASE("the status of a server on devices tells what it holds of each") {
+  ServerStatus status;
+  status.service = "index_search";
+  status.devices = {{0, "Great GPU", 141'000'000'000, 15'500'000'000}, {1, "", 0, 0}};
+  CHECK(FormatServer({"a:1", status}) ==
+        "a:1  index_search\n"
+        "devices\n"
+        "  device  name       MB held      of\n"
+        "       0  Great GPU    15500  141000\n"
+        "       1  -                0       -\n");
+  const auto json = nlohmann::json::parse(ServersJson({{"a:1", status}}));
+  CHECK(json[0]["status"]["devices"][0]["heldBytes"] == "15500000000");
+}
+
 TEST_CASE("the status of a server that loads tells how far it is") {
   GenerationStatus loading;
   loading.state = GenerationState::kLoading;
