@@ -33,17 +33,58 @@
 #ifdef __CUDACC__
 #include <cuda_fp16.h>
 #define SIGHTLINE_DEVICE __device__ __forceinline__
+// Of the device and the host.
+#define SIGHTLINE_BOTH __host__ __device__ __forceinline__
 // Before a loop of a constant number of rounds over an array that is to lie in registers.
 #define SIGHTLINE_UNROLL _Pragma("unroll")
 #else
 #include <immintrin.h>
 #define SIGHTLINE_DEVICE inline
+#define SIGHTLINE_BOTH inline
 #define SIGHTLINE_UNROLL
 #endif
 
 namespace sightline::device {
 
 inline constexpr int kLanes = 32;
+
+// Less than any number that is worth comparing, and finite.
+inline constexpr float kLeast = -3e38f;
+
+// The upper half of a float32.
+struct Bfloat16 {
+  uint16_t bits;
+};
+
+SIGHTLINE_BOTH float Wide(float number) {
+  return number;
+}
+
+SIGHTLINE_BOTH float Wide(Bfloat16 number) {
+  const uint32_t bits = uint32_t{number.bits} << 16;
+  float wide;
+  memcpy(&wide, &bits, sizeof(wide));
+  return wide;
+}
+
+SIGHTLINE_BOTH void Narrow(float number, float* to) {
+  *to = number;
+}
+
+SIGHTLINE_BOTH void Narrow(float number, Bfloat16* to) {
+  uint32_t bits;
+  memcpy(&bits, &number, sizeof(bits));
+  const bool is_number = number == number;
+  to->bits = static_cast<uint16_t>(is_number ? (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 : 0x7FC0);
+}
+
+// The nearest one, of two the even one.
+template <typename Number>
+SIGHTLINE_BOTH Number Narrowed(float number) {
+  Number narrow;
+  Narrow(number, &narrow);
+  return narrow;
+}
 
 #ifdef __CUDACC__
 
@@ -76,7 +117,26 @@ SIGHTLINE_DEVICE void ReadFour(const float* from, float (&to)[4]) {
   to[3] = numbers.w;
 }
 
-// Likewise; what is read once, and not kept in the caches beyond need.
+// Of one that 8 divides.
+SIGHTLINE_DEVICE void ReadFour(const Bfloat16* from, float (&to)[4]) {
+  const ushort4 numbers = *reinterpret_cast<const ushort4*>(from);
+  to[0] = Wide(Bfloat16{numbers.x});
+  to[1] = Wide(Bfloat16{numbers.y});
+  to[2] = Wide(Bfloat16{numbers.z});
+  to[3] = Wide(Bfloat16{numbers.w});
+}
+
+SIGHTLINE_DEVICE void WriteFour(const float (&from)[4], float* to) {
+  *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
+}
+
+SIGHTLINE_DEVICE void WriteFour(const float (&from)[4], Bfloat16* to) {
+  *reinterpret_cast<ushort4*>(to) =
+      make_ushort4(Narrowed<Bfloat16>(from[0]).bits, Narrowed<Bfloat16>(from[1]).bits,
+                   Narrowed<Bfloat16>(from[2]).bits, Narrowed<Bfloat16>(from[3]).bits);
+}
+
+// Of an address that 16 divides; what is read once, and not kept in the caches beyond need.
 SIGHTLINE_DEVICE void ReadOnce(const uint16_t* from, uint16_t (&to)[8]) {
   const uint4 bytes = __ldcs(reinterpret_cast<const uint4*>(from));
   memcpy(to, &bytes, sizeof(to));
@@ -89,6 +149,23 @@ SIGHTLINE_DEVICE float MultiplyAdd(float a, float b, float c) {
 
 SIGHTLINE_DEVICE float Plus(float a, float b) {
   return __fadd_rn(a, b);
+}
+
+SIGHTLINE_DEVICE float Times(float a, float b) {
+  return __fmul_rn(a, b);
+}
+
+SIGHTLINE_DEVICE float Root(float number) {
+  return sqrtf(number);
+}
+
+SIGHTLINE_DEVICE float Exp(float number) {
+  return expf(number);
+}
+
+// The exact one (Hendrycks and Gimpel, 2016).
+SIGHTLINE_DEVICE float Gelu(float number) {
+  return 0.5f * number * erfcf(-0.70710678f * number);
 }
 
 SIGHTLINE_DEVICE uint32_t BitsOf(float number) {
@@ -122,6 +199,18 @@ inline void ReadFour(const float* from, float (&to)[4]) {
   std::memcpy(to, from, sizeof(to));
 }
 
+inline void ReadFour(const Bfloat16* from, float (&to)[4]) {
+  for (int i = 0; i < 4; ++i) to[i] = Wide(from[i]);
+}
+
+inline void WriteFour(const float (&from)[4], float* to) {
+  std::memcpy(to, from, sizeof(from));
+}
+
+inline void WriteFour(const float (&from)[4], Bfloat16* to) {
+  for (int i = 0; i < 4; ++i) Narrow(from[i], &to[i]);
+}
+
 inline void ReadOnce(const uint16_t* from, uint16_t (&to)[8]) {
   std::memcpy(to, from, sizeof(to));
 }
@@ -132,6 +221,22 @@ inline float MultiplyAdd(float a, float b, float c) {
 
 inline float Plus(float a, float b) {
   return a + b;
+}
+
+inline float Times(float a, float b) {
+  return a * b;
+}
+
+inline float Root(float number) {
+  return std::sqrt(number);
+}
+
+inline float Exp(float number) {
+  return std::exp(number);
+}
+
+inline float Gelu(float number) {
+  return 0.5f * number * std::erfc(-0.70710678f * number);
 }
 
 inline uint32_t BitsOf(float number) {

@@ -18,6 +18,7 @@
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/device/block.h"
+#include "common/device/device_info.h"
 
 namespace sightline::device {
 
@@ -85,16 +86,12 @@ inline absl::Status StatusOf(cudaError_t error, absl::string_view what) {
 // Belongs to one thread at a time.  Memory is given back before it is destroyed.
 class CudaDevice {
  public:
-  struct About {
-    std::string name;
-    int64_t memory_bytes = 0;
-  };
-  // Of number `index` of the machine's devices.
-  static absl::StatusOr<About> Describe(int index) {
+  // Number `index` of the machine's devices.
+  static absl::StatusOr<DeviceInfo> Describe(int index) {
     cudaDeviceProp properties;
     RETURN_IF_ERROR(StatusOf(cudaGetDeviceProperties(&properties, index),
                              absl::StrCat("asking for device ", index)));
-    return About{properties.name, static_cast<int64_t>(properties.totalGlobalMem)};
+    return DeviceInfo{properties.name, static_cast<int64_t>(properties.totalGlobalMem)};
   }
 
   static absl::StatusOr<CudaDevice> Open(int index) {
@@ -177,6 +174,53 @@ class CudaDevice {
                                      arguments, 0, stream_),
                     "launching a kernel");
   }
+
+  // What was asked for, to be asked for again at once.
+  class Recording {
+   public:
+    Recording(int device, cudaGraphExec_t launches) : device_(device), launches_(launches) {}
+    ~Recording() {
+      if (launches_ == nullptr) return;
+      (void)cudaSetDevice(device_);
+      (void)cudaGraphExecDestroy(launches_);
+    }
+    Recording(Recording&& other) noexcept
+        : device_(other.device_), launches_(std::exchange(other.launches_, nullptr)) {}
+    Recording& operator=(Recording&&) = delete;
+
+   private:
+    friend class CudaDevice;
+    int device_;
+    cudaGraphExec_t launches_;
+  };
+
+  // Of what `ask` asks for, none of which is done.  Kernels have been launched before: what loads
+  // one cannot be recorded.
+  template <typename Ask>
+  absl::StatusOr<Recording> Record(const Ask& ask) {
+    RETURN_IF_ERROR(Use());
+    RETURN_IF_ERROR(StatusOf(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
+                             "beginning to record"));
+    const absl::Status asked = ask();
+    cudaGraph_t graph = nullptr;
+    const absl::Status ended =
+        StatusOf(cudaStreamEndCapture(stream_, &graph), "recording what is launched");
+    cudaGraphExec_t launches = nullptr;
+    absl::Status made = asked.ok() ? ended : asked;
+    if (made.ok()) {
+      made = StatusOf(cudaGraphInstantiate(&launches, graph, 0), "making a graph of a recording");
+    }
+    if (graph != nullptr) (void)cudaGraphDestroy(graph);
+    RETURN_IF_ERROR(made);
+    return Recording(index_, launches);
+  }
+  absl::Status Replay(const Recording& recording) {
+    RETURN_IF_ERROR(Use());
+    return StatusOf(cudaGraphLaunch(recording.launches_, stream_), "launching a graph");
+  }
+
+  // For libraries that launch kernels of their own.
+  cudaStream_t stream() const { return stream_; }
 
   absl::Status Wait() {
     RETURN_IF_ERROR(Use());

@@ -136,6 +136,26 @@ class HostDevice {
     });
   }
 
+  // What was asked for, to be asked for again at once.
+  using Recording = std::vector<std::function<void()>>;
+
+  // Of what `ask` asks for, none of which is done.
+  template <typename Ask>
+  absl::StatusOr<Recording> Record(const Ask& ask) {
+    std::vector<std::function<void()>> others = std::exchange(state_->waiting, {});
+    const absl::Status asked = ask();
+    Recording recording = std::exchange(state_->waiting, std::move(others));
+    if (!asked.ok()) return asked;
+    return recording;
+  }
+  absl::Status Replay(const Recording& recording) {
+    for (const auto& work : recording) {
+      const absl::Status asked = Later(work);
+      if (!asked.ok()) return asked;
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Wait() {
     for (const auto& work : std::exchange(state_->waiting, {})) work();
     return state_->failure;

@@ -12,9 +12,8 @@ namespace {
 
 class CudaDevices : public ScanDevices {
  public:
-  absl::StatusOr<ScanDevice> Describe(int device) const override {
-    ASSIGN_OR_RETURN(device::CudaDevice::About about, device::CudaDevice::Describe(device));
-    return ScanDevice{std::move(about.name), about.memory_bytes};
+  absl::StatusOr<device::DeviceInfo> Describe(int device) const override {
+    return device::CudaDevice::Describe(device);
   }
 
   absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors, int device,

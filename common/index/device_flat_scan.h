@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/call_context.h"
 #include "common/base/status_macros.h"
+#include "common/device/device_array.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/embedding/row_set.h"
 #include "common/index/device_kernels.h"
@@ -32,63 +33,6 @@
 #include "common/index/vector_index.h"
 
 namespace sightline {
-
-// Memory of a device, which outlives it, given back with this.
-template <typename Device, typename T>
-class DeviceArray {
- public:
-  DeviceArray() = default;
-  ~DeviceArray() {
-    if (device_ != nullptr) device_->Free(data_, Bytes(count_));
-  }
-  DeviceArray(const DeviceArray&) = delete;
-  DeviceArray& operator=(const DeviceArray&) = delete;
-
-  static int64_t Bytes(int64_t count) { return count * static_cast<int64_t>(sizeof(T)); }
-
-  // Once, for `count` >= 1.
-  absl::Status Reserve(Device* device, int64_t count) {
-    ASSIGN_OR_RETURN(void* const memory, device->Allocate(Bytes(count)));
-    device_ = device;
-    data_ = static_cast<T*>(memory);
-    count_ = count;
-    return absl::OkStatus();
-  }
-
-  T* data() const { return data_; }
-  int64_t count() const { return count_; }
-
- private:
-  Device* device_ = nullptr;
-  T* data_ = nullptr;
-  int64_t count_ = 0;
-};
-
-// Likewise of the host, for copies.
-template <typename Device, typename T>
-class HostArray {
- public:
-  HostArray() = default;
-  ~HostArray() {
-    if (device_ != nullptr) device_->FreeOnHost(data_);
-  }
-  HostArray(const HostArray&) = delete;
-  HostArray& operator=(const HostArray&) = delete;
-
-  absl::Status Reserve(Device* device, int64_t count) {
-    ASSIGN_OR_RETURN(void* const memory,
-                     device->AllocateOnHost(count * static_cast<int64_t>(sizeof(T))));
-    device_ = device;
-    data_ = static_cast<T*>(memory);
-    return absl::OkStatus();
-  }
-
-  T* data() const { return data_; }
-
- private:
-  Device* device_ = nullptr;
-  T* data_ = nullptr;
-};
 
 template <typename Device>
 class DeviceFlatScan : public DeviceScan {
@@ -148,7 +92,7 @@ class DeviceFlatScan : public DeviceScan {
     const int64_t most = std::min(std::max<int64_t>(kStagingBytes / (layout_.numbers * 2), 1),
                                   std::max<int64_t>(row_count_, 1));
     std::vector<float> numbers(most * layout_.dimension);
-    HostArray<Device, uint16_t> arranged;
+    device::HostArray<Device, uint16_t> arranged;
     RETURN_IF_ERROR(arranged.Reserve(&device_, most * layout_.numbers));
     RowRounder rounder(vectors.dtype, layout_);
     for (int64_t first = 0; first < row_count_; first += most) {
@@ -332,14 +276,14 @@ class DeviceFlatScan : public DeviceScan {
   Device device_;  // goes last
   const DeviceLayout layout_;
   const int64_t row_count_;
-  DeviceArray<Device, uint16_t> rows_;
-  DeviceArray<Device, float> queries_;
-  DeviceArray<Device, uint64_t> filter_;  // bits, or a list
-  DeviceArray<Device, uint64_t> keys_[2];
-  DeviceArray<Device, ScanOutcome> outcome_;
-  HostArray<Device, float> host_queries_;
-  HostArray<Device, uint64_t> host_filter_;
-  HostArray<Device, ScanOutcome> host_outcome_;
+  device::DeviceArray<Device, uint16_t> rows_;
+  device::DeviceArray<Device, float> queries_;
+  device::DeviceArray<Device, uint64_t> filter_;  // bits, or a list
+  device::DeviceArray<Device, uint64_t> keys_[2];
+  device::DeviceArray<Device, ScanOutcome> outcome_;
+  device::HostArray<Device, float> host_queries_;
+  device::HostArray<Device, uint64_t> host_filter_;
+  device::HostArray<Device, ScanOutcome> host_outcome_;
   // Of the search under way.
   const uint32_t* list_ = nullptr;
   const uint64_t* bits_ = nullptr;

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
 #include "common/base/limits.h"
+#include "common/device/device_info.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/embedding/row_set.h"
 #include "common/index/vector_index.h"
@@ -56,18 +56,13 @@ class DeviceScan {
   RowRounding rounding_;
 };
 
-struct ScanDevice {
-  std::string name;  // of its make
-  int64_t memory_bytes = 0;
-};
-
 // The devices of this machine, by number.  Thread-safe.
 class ScanDevices {
  public:
   virtual ~ScanDevices() = default;
 
   // UNAVAILABLE (DEVICE_FAILED) if there is no such device, or it cannot be used.
-  virtual absl::StatusOr<ScanDevice> Describe(int device) const = 0;
+  virtual absl::StatusOr<device::DeviceInfo> Describe(int device) const = 0;
 
   // Rows in float16, copied to a device from wherever they lie; `vectors` may go afterwards.  All
   // memory that a search needs is reserved here.  RESOURCE_EXHAUSTED if there is too little of it,

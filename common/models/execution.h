@@ -2,17 +2,26 @@
 #ifndef SIGHTLINE_COMMON_MODELS_EXECUTION_H_
 #define SIGHTLINE_COMMON_MODELS_EXECUTION_H_
 
+#include <memory>
 #include <string>
+
+#include "common/kernels/device_stack.h"
 
 namespace sightline {
 
 // Which of these exist is said by the executors that are registered
 // (common/models/network/executor.cc).
 struct Execution {
-  // As LibTorch names it.
+  // "cpu", or one of `devices`: "cuda:0", by its number.  There a transformer's blocks are
+  // computed, and what is between them; on the CPU what leads to them and what follows.
   std::string device = "cpu";
-  // Of the matrix products in a transformer's blocks; all else is float32.
+  // Of the matrix products in a transformer's blocks; all else is float32, but for what lies
+  // between two steps of a device.
   std::string precision = "float32";
+  // Null: there is the CPU alone.
+  std::shared_ptr<const kernels::StackDevices> devices;
+
+  bool on_cpu() const { return device == "cpu"; }
 };
 
 }  // namespace sightline

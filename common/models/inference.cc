@@ -13,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 
 namespace sightline {
 namespace {
@@ -45,6 +46,8 @@ int64_t RowBudget(absl::Span<const ItemShape> shapes, const GroupingOptions& opt
 absl::Status Translated(absl::string_view what) {
   try {
     throw;
+  } catch (const StatusError& error) {
+    return WithPrefix(error.status(), what);
   } catch (const c10::Error& error) {
     // The CPU allocator has no exception type of its own.
     const absl::string_view message = error.what_without_backtrace();

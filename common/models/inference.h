@@ -9,7 +9,9 @@
 #define SIGHTLINE_COMMON_MODELS_INFERENCE_H_
 
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +21,23 @@
 #include "common/base/compute_pool.h"
 
 namespace sightline {
+
+// What code that LibTorch calls, or that gives tensors, ends with instead of a status.
+class StatusError : public std::exception {
+ public:
+  // Not OK.
+  explicit StatusError(absl::Status status) : status_(std::move(status)) {}
+
+  const absl::Status& status() const { return status_; }
+  const char* what() const noexcept override { return "see status()"; }
+
+ private:
+  absl::Status status_;
+};
+
+// The most rows of a pass on a device: enough to keep it busy, while others wait for some
+// milliseconds.
+inline constexpr int64_t kDevicePassRows = 8192;
 
 // Rows that one item brings to a pass.
 struct ItemShape {
@@ -50,8 +69,8 @@ std::vector<Group> GroupByShape(absl::Span<const ItemShape> shapes, const Groupi
 // stops early.
 //
 // Returns the error of the first group that has one: what `run` returned; CANCELLED or
-// DEADLINE_EXCEEDED, naming `what`; or what an exception became (ResourceExhausted when
-// memory ran out, else Internal).
+// DEADLINE_EXCEEDED, naming `what`; or what an exception became (its status, of a StatusError;
+// ResourceExhausted when memory ran out, else Internal).
 absl::Status RunGroups(ComputePool* pool, absl::Span<const Group> groups, const CallContext& call,
                        absl::string_view what,
                        const std::function<absl::Status(const Group&)>& run);

@@ -158,6 +158,12 @@ cc_library(
     name = "runtime",
     linkopts = %s,
 )
+
+# Of the machine that the program runs on, too: it is half a gigabyte.
+cc_library(
+    name = "cublas_lt",
+    linkopts = %s,
+)
 """
 
 def _cuda_impl(ctx):
@@ -165,15 +171,17 @@ def _cuda_impl(ctx):
     on_path = ctx.which("nvcc")
     if on_path:
         homes.append(str(on_path.realpath.dirname.dirname))
-    nvcc, version, linkopts = "", "", []
+    nvcc, version, runtime, cublas_lt = "", "", [], []
     for home in homes:
         if nvcc or not home or not ctx.path(home + "/bin/nvcc").exists:
             continue
         nvcc = home + "/bin/nvcc"
         version = ctx.execute([nvcc, "--version"]).stdout.split("release ")[-1].split(",")[0]
-        linkopts = ["-L" + home + "/lib64", "-lcudart_static", "-ldl", "-lrt", "-lpthread"]
+        folder = home + "/lib64"
+        runtime = ["-L" + folder, "-lcudart_static", "-ldl", "-lrt", "-lpthread"]
+        cublas_lt = ["-L" + folder, "-lcublasLt", "-Wl,-rpath," + folder]
     ctx.file("toolkit.bzl", "NVCC = %s\nVERSION = %s\n" % (repr(nvcc), repr(version)))
-    ctx.file("BUILD.bazel", _CUDA_BUILD % repr(linkopts))
+    ctx.file("BUILD.bazel", _CUDA_BUILD % (repr(runtime), repr(cublas_lt)))
     ctx.file("WORKSPACE", "")
 
 _cuda = repository_rule(

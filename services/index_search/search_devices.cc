@@ -41,7 +41,7 @@ absl::StatusOr<int64_t> SearchDevices::Limit(int device) {
   MutexLock lock(mutex_);
   auto known = known_.find(device);
   if (known == known_.end()) {
-    ASSIGN_OR_RETURN(ScanDevice described, options_.devices->Describe(device));
+    ASSIGN_OR_RETURN(device::DeviceInfo described, options_.devices->Describe(device));
     known = known_.emplace(device, std::move(described)).first;
   }
   return options_.memory_limit > 0 ? options_.memory_limit : known->second.memory_bytes / 10 * 9;

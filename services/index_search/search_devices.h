@@ -15,6 +15,7 @@
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
 #include "common/base/mutex.h"
+#include "common/device/device_info.h"
 #include "common/index/device_scan.h"
 #include "common/index/index_kind.h"
 #include "common/metrics/metrics.h"
@@ -73,7 +74,7 @@ class SearchDevices {
   const std::function<void(const absl::Status& why)> on_lost_;
   std::map<int, std::shared_ptr<Tally>> tallies_;  // by number
   mutable Mutex mutex_;
-  std::map<int, ScanDevice> known_ GUARDED_BY(mutex_);
+  std::map<int, device::DeviceInfo> known_ GUARDED_BY(mutex_);
   // Of devices that have worked: loads that failed since.
   std::map<int, int> failures_ GUARDED_BY(mutex_);
 };

@@ -52,7 +52,7 @@ class M3pNetwork : public Network {
     for (const TokenSpan text : texts) {
       sequences.push_back({net_->At(net_->Words(gate_.Ids(text)), 0)});
     }
-    return MeanOfEach(*executor_, Pack(sequences));
+    return executor_->RunMeans(Pack(sequences));
   }
 
   at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
@@ -61,7 +61,7 @@ class M3pNetwork : public Network {
     for (const ImageNumbers* image : images) {
       sequences.push_back({RegionRows(*image), net_->At(start, image->regions.count)});
     }
-    return MeanOfEach(*executor_, Pack(sequences));
+    return executor_->RunMeans(Pack(sequences));
   }
 
   std::vector<FeatureLayout> image_layout() const override {

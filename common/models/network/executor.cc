@@ -4,12 +4,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
 #include "common/base/status_macros.h"
 #include "common/kernels/cpu.h"
 #include "common/kernels/kernel_choice.h"
 #include "common/models/inference.h"
+#include "common/models/network/device_executor.h"
 #include "common/models/network/packed_executor.h"
 
 namespace sightline {
@@ -18,12 +22,24 @@ namespace {
 using kernels::KernelFor;
 using kernels::ThisCpu;
 
-constexpr char kCpu[] = "cpu";
+// None: it is no device of `execution.devices`.
+absl::optional<int> NumberOf(const Execution& execution) {
+  int number = 0;
+  const std::vector<absl::string_view> parts = absl::StrSplit(execution.device, ':');
+  const bool is_one = execution.devices != nullptr && parts.size() == 2 &&
+                      absl::SimpleAtoi(parts[1], &number) && number >= 0;
+  return is_one ? absl::make_optional(number) : absl::nullopt;
+}
 
 absl::Status NoExecutor(const Execution& execution) {
   std::vector<std::string> known;
   for (const std::string& precision : PrecisionsOfThisCpu()) {
-    known.push_back(absl::StrCat(precision, " on ", kCpu));
+    known.push_back(absl::StrCat(precision, " on cpu"));
+  }
+  if (execution.devices != nullptr) {
+    for (const char* precision : kernels::kStackPrecisions) {
+      known.push_back(absl::StrCat(precision, " on devices"));
+    }
   }
   return absl::InvalidArgumentError(
       absl::StrCat("nothing computes in ", execution.precision, " on ", execution.device,
@@ -40,21 +56,24 @@ std::vector<std::string> PrecisionsOfThisCpu() {
   return precisions;
 }
 
-at::Tensor MeanOfEach(const TransformerExecutor& executor, const PackedParts& packed) {
-  return MeanOfEach(executor.Run(packed, Readout::kAllRows), packed.lengths);
+at::Tensor TransformerExecutor::RunMeans(const PackedParts& packed) const {
+  return MeanOfEach(Run(packed, Readout::kAllRows), packed.lengths);
 }
 
 absl::StatusOr<TensorGate> GateOf(const Execution& execution) {
   RETURN_IF_ERROR(kernels::CheckCpuLimit());
-  if (execution.device != kCpu) return NoExecutor(execution);
-  return TensorGate(at::Device(execution.device));
+  if (!execution.on_cpu() && !NumberOf(execution).has_value()) return NoExecutor(execution);
+  return TensorGate(at::kCPU);
 }
 
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,
                                                                        const Execution& execution,
                                                                        ComputePool* pool) {
+  if (const absl::optional<int> device = NumberOf(execution)) {
+    return NewDeviceExecutor(std::move(encoder), execution, *device);
+  }
   const kernels::ProductKernel* const kernel = KernelFor(execution.precision, ThisCpu());
-  if (execution.device != kCpu || kernel == nullptr) return NoExecutor(execution);
+  if (!execution.on_cpu() || kernel == nullptr) return NoExecutor(execution);
   std::unique_ptr<const TransformerExecutor> executor;
   RETURN_IF_ERROR(RunGuarded("pack the weights", [&] {
     executor = NewPackedExecutor(std::move(encoder), *kernel, pool);

@@ -25,26 +25,28 @@ namespace sightline {
 class TransformerExecutor {
  public:
   virtual ~TransformerExecutor() = default;
-  // See BertEncoderImpl::ForwardPacked; no autograd.  At least one sequence.
+  // See BertEncoderImpl::ForwardPacked; no autograd.  At least one sequence.  Throws StatusError
+  // (inference.h).
   virtual at::Tensor Run(const PackedParts& packed, Readout readout) const = 0;
-};
 
-// Mean of the last layer's rows of each sequence: B x H.
-at::Tensor MeanOfEach(const TransformerExecutor& executor, const PackedParts& packed);
+  // Mean of the last layer's rows of each sequence: B x H.
+  virtual at::Tensor RunMeans(const PackedParts& packed) const;
+};
 
 // float32 first.
 std::vector<std::string> PrecisionsOfThisCpu();
 
-// The gate to the device of `execution`, with which a family's loading begins.  InvalidArgument,
-// with those that exist, for one that no executor computes on; also CheckCpuLimit's
+// The gate to where `execution` has tensors, with which a family's loading begins. InvalidArgument,
+// with those that exist, for a device that no executor computes on; also CheckCpuLimit's
 // (common/kernels/cpu.h).
 absl::StatusOr<TensorGate> GateOf(const Execution& execution);
 
-// Runs the blocks of `encoder`, whose weights lie on the device; they are the executor's from then
-// on, and `encoder` is left without any: block by block, so that no more than one of them is there
-// twice.  A pass is split over those of the pool's threads that
-// have nothing else to do; a null pool is the calling thread alone. InvalidArgument, with those
-// that exist, for a device and precision without an executor, or that this CPU does not have.
+// Runs the blocks of `encoder`, whose weights lie where the gate has tensors; they are the
+// executor's from then on, and `encoder` is left without any: block by block, so that no more than
+// one of them is there twice.  On the CPU a pass is split over those of the pool's threads that
+// have nothing else to do; a null pool is the calling thread alone.  InvalidArgument, with those
+// that exist, for a device and precision without an executor, or that this CPU does not have; as
+// StackDevices::New.
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,
                                                                        const Execution& execution,
                                                                        ComputePool* pool);

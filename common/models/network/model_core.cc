@@ -8,7 +8,11 @@ namespace sightline {
 
 GroupingOptions ModelCore::grouping() const {
   GroupingOptions grouping;
-  grouping.threads = options.pool == nullptr ? 1 : options.pool->threads();
+  if (options.execution.on_cpu()) {
+    grouping.threads = options.pool == nullptr ? 1 : options.pool->threads();
+  } else {
+    grouping.max_rows = kDevicePassRows;  // which is shared by nobody
+  }
   grouping.one_each = options.deterministic;
   grouping.equal_shapes = network->wants_equal_shapes();
   return grouping;

@@ -1,66 +1,26 @@
 #include "common/models/network/packed_executor.h"
 
 #include <ATen/ATen.h>
-#include <malloc.h>
 
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "common/kernels/block_stack.h"
 #include "common/kernels/pool_team.h"
+#include "common/models/network/block_weights.h"
 
 namespace sightline {
 namespace {
 
 using kernels::BlockStack;
 using kernels::BlockWeights;
-using kernels::LinearWeights;
-using kernels::NormWeights;
-using kernels::RowPart;
-
-using NamedTensors = torch::OrderedDict<std::string, at::Tensor>;
-
-LinearWeights LinearOf(const NamedTensors& tensors, const std::string& name) {
-  const at::Tensor& weights = tensors[name + ".weight"];
-  return {weights.data_ptr<float>(), tensors[name + ".bias"].data_ptr<float>(), weights.size(0),
-          weights.size(1)};
-}
-
-NormWeights NormOf(const NamedTensors& tensors, const std::string& name) {
-  return {tensors[name + ".weight"].data_ptr<float>(), tensors[name + ".bias"].data_ptr<float>()};
-}
-
-// Packs the block's weights and leaves it without any.
-void MoveBlock(torch::nn::Module& block, BlockStack* stack) {
-  const NamedTensors tensors = block.named_parameters();
-  stack->Add(
-      {LinearOf(tensors, "attention.self.query"), LinearOf(tensors, "attention.self.key"),
-       LinearOf(tensors, "attention.self.value"), LinearOf(tensors, "attention.output.dense"),
-       NormOf(tensors, "attention.output.LayerNorm"), LinearOf(tensors, "intermediate.dense"),
-       LinearOf(tensors, "output.dense"), NormOf(tensors, "output.LayerNorm")});
-  for (at::Tensor& parameter : block.parameters()) parameter.set_data(at::empty({0}));
-  // They lie between others, where malloc would keep them.
-  malloc_trim(0);
-}
 
 BlockStack StackOf(BertEncoderImpl& encoder, const kernels::ProductKernel& kernel) {
-  const BertConfig& config = encoder.config();
-  BlockStack stack(kernel, {config.hidden_size, config.head_count, config.intermediate_size,
-                            static_cast<float>(config.layer_norm_epsilon)});
-  for (const auto& block : *encoder.blocks()) MoveBlock(*block, &stack);
+  BlockStack stack(kernel, ShapeOf(encoder.config()));
+  (void)TakeBlocks(encoder, [&](const BlockWeights& weights) {
+    stack.Add(weights);
+    return absl::OkStatus();
+  });
   return stack;
-}
-
-// Rows where they lie; `whole` keeps those that had to be laid out for it.
-RowPart PartOf(const ItemRows& rows, std::vector<at::Tensor>* whole) {
-  if (!rows.is_stored()) {
-    whole->push_back(rows.tensor().contiguous());
-    return {whole->back().data_ptr<float>(), Dtype::kFloat32, nullptr, rows.count()};
-  }
-  const StoredRows& stored = rows.stored();
-  return {stored.rows->bytes.data(), stored.rows->dtype,
-          stored.scales == nullptr ? nullptr : stored.scales->bytes.data(), rows.count()};
 }
 
 class PackedExecutor : public TransformerExecutor {
@@ -68,23 +28,13 @@ class PackedExecutor : public TransformerExecutor {
   PackedExecutor(BlockStack stack, ComputePool* pool) : stack_(std::move(stack)), pool_(pool) {}
 
   at::Tensor Run(const PackedParts& packed, Readout readout) const override {
-    std::vector<at::Tensor> whole;
-    std::vector<RowPart> parts;
-    int64_t rows = 0;
-    for (const ItemRows& part : packed.parts) {
-      parts.push_back(PartOf(part, &whole));
-      rows += part.count();
-    }
-    const at::Tensor bias = packed.key_bias.defined() ? packed.key_bias.contiguous() : at::Tensor();
+    const PackedSequences sequences(packed);
     const bool first_only = readout == Readout::kFirstRows;
-    const auto count = static_cast<int64_t>(packed.lengths.size());
-    const at::Tensor out = at::empty({first_only ? count : rows, packed.parts[0].columns()});
-    const kernels::Sequences sequences = {parts.data(), static_cast<int64_t>(parts.size()),
-                                          bias.defined() ? bias.data_ptr<float>() : nullptr,
-                                          packed.lengths.data(), count};
+    const int64_t count = first_only ? sequences.view().count : sequences.rows();
+    const at::Tensor out = at::empty({count, packed.parts[0].columns()});
     float* const read = out.data_ptr<float>();
     kernels::RunWithTeam(
-        pool_, [&](kernels::Team* team) { stack_.Run(sequences, first_only, team, read); });
+        pool_, [&](kernels::Team* team) { stack_.Run(sequences.view(), first_only, team, read); });
     return out;
   }
 

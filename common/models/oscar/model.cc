@@ -54,14 +54,14 @@ class OscarNetwork : public Network {
   at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
     std::vector<SequenceParts> sequences;
     for (const TokenSpan text : texts) sequences.push_back({net_->TextRows(gate_.Ids(text))});
-    return MeanOfEach(*executor_, Pack(sequences));
+    return executor_->RunMeans(Pack(sequences));
   }
 
   at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
     const at::Tensor cls = net_->TextRows(gate_.Ids({text_->cls_id()}));
     std::vector<SequenceParts> sequences;
     for (const ImageNumbers* image : images) sequences.push_back({cls, RegionRows(*image)});
-    return MeanOfEach(*executor_, Pack(sequences));
+    return executor_->RunMeans(Pack(sequences));
   }
 
   std::vector<FeatureLayout> image_layout() const override {

@@ -120,7 +120,7 @@ class VlDeformerNetwork : public BiEncoderNetwork {
                    const std::vector<at::Tensor>& bias) const {
     PackedParts packed = Pack(sequences);
     packed.key_bias = at::cat(bias);
-    return at::tanh(MeanOfEach(*executor_, packed));
+    return at::tanh(executor_->RunMeans(packed));
   }
 
   const std::shared_ptr<const TextInput> text_;

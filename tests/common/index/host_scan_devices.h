@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/device/device_info.h"
 #include "common/device/host_device.h"
 #include "common/index/device_flat_scan.h"
 #include "common/index/device_scan.h"
@@ -22,9 +23,9 @@ class HostScanDevices : public ScanDevices {
     for (const int64_t bytes : memory_bytes) devices_.push_back({device::HostDevice(bytes), bytes});
   }
 
-  absl::StatusOr<ScanDevice> Describe(int device) const override {
+  absl::StatusOr<device::DeviceInfo> Describe(int device) const override {
     if (device >= static_cast<int>(devices_.size())) return Missing(device);
-    return ScanDevice{"Host", devices_[device].bytes};
+    return device::DeviceInfo{"Host", devices_[device].bytes};
   }
 
   absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors, int device,

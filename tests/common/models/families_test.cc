@@ -1,16 +1,19 @@
 // What holds of every family.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/base/error_details.h"
 #include "common/bundle/model_probes.h"
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/model.h"
 #include "tests/common/bundle/probes.h"
+#include "tests/common/kernels/host_stack_devices.h"
 #include "tests/common/models/family_results.h"
 #include "tests/common/models/tiny_families.h"
 #include "tests/support/catch.h"
@@ -70,6 +73,56 @@ TEST_CASE("every family is the same model with probes beside it") {
     REQUIRE(with->id != bundle.id);
     REQUIRE(EmbeddingSpaceOf(with->manifest) == EmbeddingSpaceOf(bundle.manifest));
     REQUIRE(LoadModel(*with, {}).ok());
+  }
+}
+
+TEST_CASE("on a device every family gives what it gives on the CPU") {
+  const auto devices = std::make_shared<const kernels::HostStackDevices>();
+  for (const TinyFamily& family : TinyFamilies()) {
+    INFO(family.name);
+    const std::vector<float> cpu = Everything(*MakeTinyModel(family), family, true);
+    const int64_t before = devices->device().launches();
+    ModelOptions options;
+    options.execution = {"cuda:0", "float32", devices};
+    REQUIRE(Farthest(Everything(*MakeTinyModel(family, options), family, true), cpu) < 5e-6);
+    // What has no blocks is computed on the CPU.
+    REQUIRE((devices->device().launches() > before) == family.manifest.has_transformer());
+    if (!family.manifest.has_transformer()) continue;
+    options.execution.precision = "bfloat16";
+    REQUIRE(Farthest(Everything(*MakeTinyModel(family, options), family, true), cpu) < 0.1);
+  }
+}
+
+TEST_CASE("a device that fails is an error of every family, with its reason") {
+  for (const TinyFamily& family : TinyFamilies()) {
+    if (!family.manifest.has_transformer()) continue;
+    INFO(family.name);
+    const auto devices = std::make_shared<const kernels::HostStackDevices>();
+    ModelOptions options;
+    options.execution = {"cuda:0", "float32", devices};
+    const auto model = MakeTinyModel(family, options);
+    std::vector<absl::Status> statuses;
+    const auto fail = [&] {
+      devices->device().Break(MakeError(reasons::kDeviceFailed, "fell off the bus"));
+    };
+    if (model->cross_encoder() != nullptr) {
+      const auto image = *model->cross_encoder()->PrepareImages({TinyImage(family, 7)}, kCall);
+      const ItemFeatures text = *TextFeatures(*model, "a fish");
+      fail();
+      statuses.push_back(model->cross_encoder()->Score({{&text, &image[0]}}, kCall).status());
+    }
+    if (model->text_encoder() != nullptr) {
+      fail();
+      statuses.push_back(
+          model->text_encoder()->Encode({*model->Tokenize("a fish")}, kCall).status());
+      statuses.push_back(model->image_encoder()->Encode({TinyImage(family, 7)}, kCall).status());
+    }
+    REQUIRE_FALSE(statuses.empty());
+    for (const absl::Status& status : statuses) {
+      INFO(status);
+      REQUIRE(absl::IsUnavailable(status));
+      REQUIRE(HasReason(status, reasons::kDeviceFailed));
+    }
   }
 }
 

@@ -47,6 +47,7 @@ struct NamesDomain {
     }
   }
   LoadedModels Models() const { return models(); }
+  static std::vector<DeviceStatus> Devices() { return {{3, "a GPU", 100, 50}}; }
 
   GenerationRegistry<std::string> generations{Clock::Real()};
   FakeHost host;
@@ -100,6 +101,8 @@ TEST_CASE("the port is open before anything is loaded, and tells that the server
   CHECK(loaded.whole == "SERVING");
   REQUIRE(loaded.status.generations.size() == 1);
   CHECK(loaded.status.generations[0].state == GenerationState::kReady);
+  REQUIRE(loaded.status.devices.size() == 1);
+  CHECK(loaded.status.devices[0].name == "a GPU");
   CHECK_FALSE(loaded.status.generations[0].progress.has_value());
   REQUIRE(loaded.status.indexes.size() == 1);
   CHECK(loaded.status.indexes[0].index == "images");

@@ -3,11 +3,15 @@
 #include <torch/types.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/base/error_details.h"
+#include "common/models/inference.h"
 #include "common/models/inputs/stored_features.h"
+#include "tests/common/kernels/host_stack_devices.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -57,7 +61,7 @@ TEST_CASE("the executor of each precision runs the blocks that it was given") {
       REQUIRE(Farthest((*executor)->Run(PartsOf(packed), Readout::kFirstRows),
                        reference->ForwardPacked(packed, Readout::kFirstRows)) < bound);
       REQUIRE(
-          torch::equal(MeanOfEach(**executor, PartsOf(packed)), MeanOfEach(rows, packed.lengths)));
+          torch::equal((*executor)->RunMeans(PartsOf(packed)), MeanOfEach(rows, packed.lengths)));
     }
   }
 }
@@ -98,14 +102,72 @@ TEST_CASE("item features are read as they are stored, to the same bits") {
   }
 }
 
+TEST_CASE("on a device, too, it runs the blocks that it was given, as rows are stored") {
+  const torch::NoGradGuard no_autograd;
+  const auto devices = std::make_shared<const kernels::HostStackDevices>();
+  for (const char* precision : kernels::kStackPrecisions) {
+    INFO(precision);
+    const double bound = std::string(precision) == "float32" ? 2e-6 : 0.03;
+    const auto executor = NewExecutor(SmallEncoder(), {"cuda:0", precision, devices}, nullptr);
+    REQUIRE(executor.ok());
+    BertEncoder reference = SmallEncoder();
+    PackedRows packed = SmallBatch();
+    packed.key_bias = torch::randn({5});
+    const torch::Tensor rows = reference->ForwardPacked(packed, Readout::kAllRows);
+    REQUIRE(Farthest((*executor)->Run(PartsOf(packed), Readout::kAllRows), rows) < bound);
+    REQUIRE(Farthest((*executor)->Run(PartsOf(packed), Readout::kFirstRows),
+                     reference->ForwardPacked(packed, Readout::kFirstRows)) < bound);
+    REQUIRE(Farthest((*executor)->RunMeans(PartsOf(packed)), MeanOfEach(rows, packed.lengths)) <
+            bound);
+    const FeatureTensor exact = TensorGate::ToFeature("rows", torch::randn({3, 8}));
+    const ItemFeatures stored = *StoredAs(Dtype::kInt8, {{exact}});
+    const StoredRows image{stored.Find("rows"), stored.Find("rows_scales")};
+    const PackedParts parts = Pack({{torch::randn({2, 8}), image}, {image}});
+    REQUIRE(
+        torch::equal((*executor)->Run(parts, Readout::kAllRows),
+                     (*executor)->Run(PartsOf(Joined(parts, TensorGate())), Readout::kAllRows)));
+  }
+}
+
+TEST_CASE("a device that cannot hold a stack is told of, and one that fails throws its status") {
+  const torch::NoGradGuard no_autograd;
+  const auto small = std::make_shared<const kernels::HostStackDevices>(/*memory_bytes=*/1000);
+  REQUIRE(absl::IsResourceExhausted(
+      NewExecutor(SmallEncoder(), {"cuda:0", "float32", small}, nullptr).status()));
+  const auto devices = std::make_shared<const kernels::HostStackDevices>();
+  REQUIRE(absl::IsUnavailable(
+      NewExecutor(SmallEncoder(), {"cuda:1", "float32", devices}, nullptr).status()));
+  const auto executor = NewExecutor(SmallEncoder(), {"cuda:0", "float32", devices}, nullptr);
+  REQUIRE(executor.ok());
+  const absl::Status failure = MakeError(reasons::kDeviceFailed, "fell off the bus");
+  devices->device().Break(failure);
+  const absl::Status status = RunGuarded("run", [&] {
+    (*executor)->Run(PartsOf(SmallBatch()), Readout::kAllRows);
+    return absl::OkStatus();
+  });
+  REQUIRE(status == WithPrefix(failure, "run"));
+}
+
 TEST_CASE("an executor holds the weights, once") {
   BertEncoder encoder = SmallEncoder();
   REQUIRE(NewExecutor(encoder, Execution(), /*pool=*/nullptr).ok());
   for (const torch::Tensor& parameter : encoder->parameters()) REQUIRE(parameter.numel() == 0);
+  encoder = SmallEncoder();
+  const auto devices = std::make_shared<const kernels::HostStackDevices>();
+  REQUIRE(NewExecutor(encoder, {"cuda:0", "bfloat16", devices}, /*pool=*/nullptr).ok());
+  for (const torch::Tensor& parameter : encoder->parameters()) REQUIRE(parameter.numel() == 0);
 }
 
 TEST_CASE("an execution that there is not is refused with those that there are") {
-  for (const Execution& execution : {Execution{"tpu", "float32"}, Execution{"cpu", "int3"}}) {
+  const auto devices = std::make_shared<const kernels::HostStackDevices>();
+  const absl::Status on_device =
+      NewExecutor(SmallEncoder(), {"cuda:x", "float32", devices}, /*pool=*/nullptr).status();
+  REQUIRE(absl::IsInvalidArgument(on_device));
+  REQUIRE(absl::StrContains(on_device.message(), "bfloat16 on devices"));
+  REQUIRE(absl::IsInvalidArgument(
+      NewExecutor(SmallEncoder(), {"cuda:0", "int8", devices}, /*pool=*/nullptr).status()));
+  for (const Execution& execution :
+       {Execution{"tpu", "float32"}, Execution{"cuda:0", "float32"}, Execution{"cpu", "int3"}}) {
     const absl::Status status = NewExecutor(SmallEncoder(), execution, /*pool=*/nullptr).status();
     INFO(status);
     REQUIRE(absl::IsInvalidArgument(status));

@@ -1,0 +1,168 @@
+// Products of a device of CUDA, by cuBLASLt; for .cu files.
+#ifndef SIGHTLINE_COMMON_DEVICE_CUDA_PRODUCTS_H_
+#define SIGHTLINE_COMMON_DEVICE_CUDA_PRODUCTS_H_
+
+#include <cublasLt.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
+#include "common/base/status_macros.h"
+#include "common/device/cuda_device.h"
+#include "common/device/product.h"
+
+namespace sightline::device {
+
+// OK, or what cuBLASLt says.
+inline absl::Status StatusOf(cublasStatus_t status, absl::string_view what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
+  return MakeError(reasons::kDeviceFailed,
+                   absl::StrCat(what, ": cuBLASLt's status ", static_cast<int>(status)));
+}
+
+// Of one device, which outlives it.  For one thread at a time.
+class CudaProducts {
+ public:
+  static absl::StatusOr<CudaProducts> Open(CudaDevice* device) {
+    CudaProducts products;
+    cublasLtHandle_t handle = nullptr;
+    RETURN_IF_ERROR(StatusOf(cublasLtCreate(&handle), "opening cuBLASLt"));
+    products.handle_.reset(handle);
+    ASSIGN_OR_RETURN(void* const workspace, device->Allocate(kWorkspaceBytes));
+    products.workspace_ = {workspace,
+                           [device](void* memory) { device->Free(memory, kWorkspaceBytes); }};
+    return products;
+  }
+
+  template <typename Number>
+  absl::Status Multiply(CudaDevice* device, const DeviceProduct<Number>& product) {
+    ASSIGN_OR_RETURN(const Plan* const plan, PlanOf(product));
+    RETURN_IF_ERROR(StatusOf(
+        cublasLtMatmulDescSetAttribute(plan->product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                       &product.bias, sizeof(product.bias)),
+        "telling of the bias"));
+    const float one = 1, zero = 0;
+    return StatusOf(
+        cublasLtMatmul(handle_.get(), plan->product.get(), &one, product.weights,
+                       plan->weights.get(), product.in, plan->in.get(), &zero, product.out,
+                       plan->out.get(), product.out, plan->out.get(), &plan->algorithm,
+                       workspace_.get(), kWorkspaceBytes, device->stream()),
+        "multiplying");
+  }
+
+ private:
+  struct Deleter {
+    void operator()(cublasLtHandle_t handle) const { (void)cublasLtDestroy(handle); }
+    void operator()(cublasLtMatmulDesc_t product) const {
+      (void)cublasLtMatmulDescDestroy(product);
+    }
+    void operator()(cublasLtMatrixLayout_t matrix) const {
+      (void)cublasLtMatrixLayoutDestroy(matrix);
+    }
+    void operator()(cublasLtMatmulPreference_t preference) const {
+      (void)cublasLtMatmulPreferenceDestroy(preference);
+    }
+  };
+  template <typename Handle>
+  using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Deleter>;
+
+  // Of products of one shape.
+  struct Plan {
+    Owned<cublasLtMatmulDesc_t> product;
+    Owned<cublasLtMatrixLayout_t> weights, in, out;
+    cublasLtMatmulAlgo_t algorithm;
+  };
+
+  using Shape = std::tuple<bool, int, int, int>;  // is float32; rows, inputs, outputs
+
+  CudaProducts() = default;
+
+  static cudaDataType_t TypeOf(const float*) { return CUDA_R_32F; }
+  static cudaDataType_t TypeOf(const Bfloat16*) { return CUDA_R_16BF; }
+
+  template <typename Number>
+  absl::StatusOr<const Plan*> PlanOf(const DeviceProduct<Number>& product) {
+    const Shape shape(TypeOf(product.in) == CUDA_R_32F, product.rows, product.inputs,
+                      product.outputs);
+    const auto known = plans_.find(shape);
+    if (known != plans_.end()) return &known->second;
+    ASSIGN_OR_RETURN(Plan plan, MakePlan(product));
+    return &plans_.emplace(shape, std::move(plan)).first->second;
+  }
+
+  // cuBLASLt's matrices are column by column.  So `out`, read as its transpose, is the transpose of
+  // weights, as they are read, times `in`.
+  template <typename Number>
+  absl::StatusOr<Plan> MakePlan(const DeviceProduct<Number>& product) const {
+    const cudaDataType_t type = TypeOf(product.in);
+    Plan plan;
+    cublasLtMatmulDesc_t description = nullptr;
+    RETURN_IF_ERROR(StatusOf(cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                             "describing a product"));
+    plan.product.reset(description);
+    const cublasOperation_t transposed = CUBLAS_OP_T;
+    const cublasLtEpilogue_t bias = CUBLASLT_EPILOGUE_BIAS;
+    RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSA, transposed));
+    RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_EPILOGUE, bias));
+    RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type));
+    // Without it no algorithm is sure to fit.
+    RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias));
+    ASSIGN_OR_RETURN(plan.weights, Matrix(type, product.inputs, product.outputs));
+    ASSIGN_OR_RETURN(plan.in, Matrix(type, product.inputs, product.rows));
+    ASSIGN_OR_RETURN(plan.out, Matrix(type, product.outputs, product.rows));
+    ASSIGN_OR_RETURN(plan.algorithm, BestAlgorithm(plan));
+    return plan;
+  }
+
+  template <typename Value>
+  static absl::Status SetAttribute(cublasLtMatmulDesc_t description,
+                                   cublasLtMatmulDescAttributes_t attribute, const Value& value) {
+    return StatusOf(cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof(value)),
+                    "describing a product");
+  }
+
+  static absl::StatusOr<Owned<cublasLtMatrixLayout_t>> Matrix(cudaDataType_t type, int rows,
+                                                              int columns) {
+    cublasLtMatrixLayout_t matrix = nullptr;
+    RETURN_IF_ERROR(StatusOf(cublasLtMatrixLayoutCreate(&matrix, type, rows, columns, rows),
+                             "describing a matrix"));
+    return Owned<cublasLtMatrixLayout_t>(matrix);
+  }
+
+  absl::StatusOr<cublasLtMatmulAlgo_t> BestAlgorithm(const Plan& plan) const {
+    cublasLtMatmulPreference_t created = nullptr;
+    RETURN_IF_ERROR(StatusOf(cublasLtMatmulPreferenceCreate(&created), "choosing an algorithm"));
+    const Owned<cublasLtMatmulPreference_t> preference(created);
+    const size_t workspace = kWorkspaceBytes;
+    RETURN_IF_ERROR(StatusOf(
+        cublasLtMatmulPreferenceSetAttribute(created, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                             &workspace, sizeof(workspace)),
+        "choosing an algorithm"));
+    cublasLtMatmulHeuristicResult_t best = {};
+    int count = 0;
+    RETURN_IF_ERROR(
+        StatusOf(cublasLtMatmulAlgoGetHeuristic(handle_.get(), plan.product.get(),
+                                                plan.weights.get(), plan.in.get(), plan.out.get(),
+                                                plan.out.get(), created, 1, &best, &count),
+                 "choosing an algorithm"));
+    if (count == 0) return StatusOf(CUBLAS_STATUS_NOT_SUPPORTED, "choosing an algorithm");
+    return best.algo;
+  }
+
+  Owned<cublasLtHandle_t> handle_;
+  std::unique_ptr<void, std::function<void(void*)>> workspace_;
+  std::map<Shape, Plan> plans_;
+};
+
+}  // namespace sightline::device
+
+#endif  // SIGHTLINE_COMMON_DEVICE_CUDA_PRODUCTS_H_

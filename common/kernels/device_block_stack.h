@@ -1,0 +1,415 @@
+// The stack of device_stack.h on any device: what is launched, in which order, in what memory.
+//
+// What a pass reads is copied as one piece, then the launches of its bucket follow, then what
+// somebody reads is copied back; nothing waits for the device but the end.  Launches are recorded
+// after the first pass of a bucket, and asked for as a whole from then on.
+#ifndef SIGHTLINE_COMMON_KERNELS_DEVICE_BLOCK_STACK_H_
+#define SIGHTLINE_COMMON_KERNELS_DEVICE_BLOCK_STACK_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "common/base/dtype.h"
+#include "common/base/error_details.h"
+#include "common/base/mutex.h"
+#include "common/base/status_macros.h"
+#include "common/device/block.h"
+#include "common/device/device_array.h"
+#include "common/device/product.h"
+#include "common/kernels/block_stack.h"
+#include "common/kernels/device_attention.h"
+#include "common/kernels/device_stack.h"
+#include "common/kernels/device_steps.h"
+#include "common/kernels/pass_layout.h"
+
+namespace sightline::kernels {
+
+// `Products` multiplies, as device::PlainProducts does; what it launches may be recorded.
+template <typename Device, typename Products, typename Number>
+class DeviceBlockStack : public DeviceStack {
+ public:
+  // As StackDevices::New.
+  static absl::StatusOr<std::unique_ptr<DeviceStack>> Make(Device device,
+                                                           const DeviceStackOptions& options) {
+    RETURN_IF_ERROR(CheckShape(options));
+    std::unique_ptr<DeviceBlockStack> stack(new DeviceBlockStack(std::move(device), options));
+    RETURN_IF_ERROR(stack->Reserve());
+    return stack;
+  }
+
+  // Of the rows' numbers.
+  static constexpr int kMostHead = 128;
+
+  absl::Status Add(const BlockWeights& weights) override {
+    MutexLock lock(mutex_);
+    if (blocks_.size() == static_cast<size_t>(options_.block_count)) {
+      return absl::FailedPreconditionError("the stack has all of its blocks");
+    }
+    blocks_.emplace_back();
+    const absl::Status copied = CopyBlock(weights, &blocks_.back());
+    if (!copied.ok()) blocks_.pop_back();
+    return copied;
+  }
+
+  absl::Status WarmUp(StackReadout readout, bool has_bias, int64_t usual_length) override {
+    std::vector<float> numbers(options_.limits.rows * hidden_), bias(options_.limits.rows);
+    std::vector<float> out(numbers.size());
+    for (int64_t rows = 1; rows <= options_.limits.rows; rows = BucketRows(rows) + 1) {
+      const int64_t bucket = std::min(BucketRows(rows), options_.limits.rows);
+      const int64_t count = std::clamp<int64_t>(bucket / std::max<int64_t>(usual_length, 1), 1,
+                                                options_.limits.sequences);
+      std::vector<int64_t> lengths(count, bucket / count);
+      lengths.back() += bucket % count;
+      const RowPart part = {numbers.data(), Dtype::kFloat32, nullptr, bucket};
+      const Sequences sequences = {&part, 1, has_bias ? bias.data() : nullptr, lengths.data(),
+                                   count};
+      RETURN_IF_ERROR(Run(sequences, readout, out.data()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(const Sequences& sequences, StackReadout readout, float* out) override {
+    MutexLock lock(mutex_);
+    RETURN_IF_ERROR(failure_);
+    RETURN_IF_ERROR(CheckWhole());
+    const absl::Status done = RunPass(sequences, readout, out);
+    // Nothing is under way that would write to our memory, or read it.
+    if (!done.ok()) (void)device_.Wait();
+    if (HasReason(done, reasons::kDeviceFailed)) failure_ = done;
+    return done;
+  }
+
+  int64_t byte_count() const override { return BytesOfStack(options_); }
+  const PassLimits& limits() const override { return options_.limits; }
+
+ private:
+  template <typename T>
+  using Array = device::DeviceArray<Device, T>;
+
+  struct Linear {
+    Array<Number> weights, bias;
+    int outputs = 0;
+  };
+  struct Norm {
+    Array<float> gain, shift;
+  };
+  struct Block {
+    Linear query_key_value, attention_output, intermediate, output;
+    Norm attention_norm, output_norm;
+  };
+
+  // Rows that steps read and write, and how many of them are somebody's.
+  struct Rows {
+    Number* numbers = nullptr;
+    int bucket = 0;
+    const int32_t* count = nullptr;  // on the device
+  };
+
+  DeviceBlockStack(Device device, const DeviceStackOptions& options)
+      : options_(options),
+        hidden_(static_cast<int>(options.shape.hidden_size)),
+        middle_(static_cast<int>(options.shape.intermediate_size)),
+        most_rows_(BucketRows(options.limits.rows)),
+        device_(std::move(device)) {}
+
+  static absl::Status CheckShape(const DeviceStackOptions& options) {
+    const StackShape& shape = options.shape;
+    const int64_t head = shape.hidden_size / std::max<int64_t>(shape.head_count, 1);
+    if (head > kMostHead) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("heads of ", head, " numbers; on a device they have at most ", kMostHead));
+    }
+    if (shape.hidden_size % 8 != 0 || shape.intermediate_size % 8 != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("rows of ", shape.hidden_size, " and ", shape.intermediate_size,
+                       " numbers; on a device both are multiples of 8"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckWhole() const REQUIRES(mutex_) {
+    if (blocks_.size() == static_cast<size_t>(options_.block_count) && !blocks_.empty()) {
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(
+        absl::StrCat("the stack has ", blocks_.size(), " of ", options_.block_count, " blocks"));
+  }
+
+  absl::Status Reserve() {
+    MutexLock lock(mutex_);
+    ASSIGN_OR_RETURN(products_, Products::Open(&device_));
+    const int64_t pass_bytes = MostPassBytes(options_.limits, hidden_);
+    RETURN_IF_ERROR(pass_.Reserve(&device_, pass_bytes));
+    RETURN_IF_ERROR(host_pass_.Reserve(&device_, pass_bytes));
+    RETURN_IF_ERROR(read_.Reserve(&device_, most_rows_ * hidden_));
+    RETURN_IF_ERROR(host_read_.Reserve(&device_, most_rows_ * hidden_));
+    for (Array<Number>* rows : {&x_, &attended_, &context_, &product_}) {
+      RETURN_IF_ERROR(rows->Reserve(&device_, most_rows_ * hidden_));
+    }
+    return wide_.Reserve(&device_, most_rows_ * std::max(3 * hidden_, middle_));
+  }
+
+  absl::Status CopyBlock(const BlockWeights& weights, Block* block) REQUIRES(mutex_) {
+    RETURN_IF_ERROR(
+        CopyLinears({weights.query, weights.key, weights.value}, &block->query_key_value));
+    RETURN_IF_ERROR(CopyLinears({weights.attention_output}, &block->attention_output));
+    RETURN_IF_ERROR(CopyLinears({weights.intermediate}, &block->intermediate));
+    RETURN_IF_ERROR(CopyLinears({weights.output}, &block->output));
+    RETURN_IF_ERROR(CopyNorm(weights.attention_norm, &block->attention_norm));
+    return CopyNorm(weights.output_norm, &block->output_norm);
+  }
+
+  // Several layers of the same inputs as one.
+  absl::Status CopyLinears(const std::vector<LinearWeights>& layers, Linear* to) REQUIRES(mutex_) {
+    std::vector<Number> weights, bias;
+    for (const LinearWeights& layer : layers) {
+      Append(layer.weights, layer.outputs * layer.inputs, &weights);
+      Append(layer.bias, layer.outputs, &bias);
+      to->outputs += static_cast<int>(layer.outputs);
+    }
+    RETURN_IF_ERROR(CopyIn(weights, &to->weights));
+    return CopyIn(bias, &to->bias);
+  }
+
+  absl::Status CopyNorm(const NormWeights& norm, Norm* to) REQUIRES(mutex_) {
+    RETURN_IF_ERROR(CopyIn(std::vector<float>(norm.gain, norm.gain + hidden_), &to->gain));
+    return CopyIn(std::vector<float>(norm.shift, norm.shift + hidden_), &to->shift);
+  }
+
+  static void Append(const float* numbers, int64_t count, std::vector<Number>* to) {
+    for (int64_t i = 0; i < count; ++i) to->push_back(device::Narrowed<Number>(numbers[i]));
+  }
+
+  template <typename T>
+  absl::Status CopyIn(const std::vector<T>& numbers, Array<T>* to) REQUIRES(mutex_) {
+    RETURN_IF_ERROR(to->Reserve(&device_, static_cast<int64_t>(numbers.size())));
+    const absl::Status asked =
+        device_.CopyIn(to->data(), numbers.data(), Array<T>::Bytes(to->count()));
+    // In any case: the numbers go with this call's caller.
+    const absl::Status done = device_.Wait();
+    RETURN_IF_ERROR(asked);
+    return done;
+  }
+
+  absl::Status RunPass(const Sequences& sequences, StackReadout readout, float* out)
+      REQUIRES(mutex_) {
+    if (sequences.count == 0) return absl::OkStatus();
+    int64_t rows = 0;
+    for (int64_t i = 0; i < sequences.count; ++i) rows += sequences.lengths[i];
+    if (rows > options_.limits.rows || sequences.count > options_.limits.sequences) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a pass of ", rows, " rows and ", sequences.count, " sequences; at most ",
+                       options_.limits.rows, " and ", options_.limits.sequences));
+    }
+    const PassBucket bucket = BucketOf(sequences, readout);
+    const PassLayout layout(bucket, hidden_);
+    const int64_t bytes = WritePass(sequences, layout, hidden_, host_pass_.data());
+    RETURN_IF_ERROR(device_.CopyIn(pass_.data(), host_pass_.data(), bytes));
+    const auto recording = recordings_.find(bucket);
+    const bool is_known = recording != recordings_.end();
+    RETURN_IF_ERROR(is_known ? device_.Replay(recording->second) : Launch(bucket));
+    const int64_t count = (readout == StackReadout::kAllRows ? rows : sequences.count) * hidden_;
+    RETURN_IF_ERROR(device_.CopyOut(host_read_.data(), read_.data(), Array<float>::Bytes(count)));
+    RETURN_IF_ERROR(device_.Wait());
+    std::copy_n(host_read_.data(), count, out);
+    return is_known ? absl::OkStatus() : Record(bucket);
+  }
+
+  absl::Status Record(const PassBucket& bucket) REQUIRES(mutex_) {
+    ASSIGN_OR_RETURN(typename Device::Recording recording,
+                     device_.Record([&]() REQUIRES(mutex_) { return Launch(bucket); }));
+    recordings_.emplace(bucket, std::move(recording));
+    return absl::OkStatus();
+  }
+
+  // What a pass lies in, of one bucket.
+  struct Pass {
+    const PassCounts* counts;
+    const SequenceRange* ranges;
+    const QueryTile* tiles;
+    const float* bias;
+    const RowSource* sources;
+    const char* numbers;
+  };
+
+  Pass PassOf(const PassBucket& bucket) const {
+    const PassLayout layout(bucket, hidden_);
+    const char* const memory = pass_.data();
+    const auto at = [&](int64_t offset, auto* type) {
+      return reinterpret_cast<decltype(type)>(memory + offset);
+    };
+    return {at(layout.counts, static_cast<const PassCounts*>(nullptr)),
+            at(layout.ranges, static_cast<const SequenceRange*>(nullptr)),
+            at(layout.tiles, static_cast<const QueryTile*>(nullptr)),
+            bucket.has_bias ? at(layout.bias, static_cast<const float*>(nullptr)) : nullptr,
+            at(layout.sources, static_cast<const RowSource*>(nullptr)),
+            memory + layout.numbers};
+  }
+
+  absl::Status Launch(const PassBucket& bucket) REQUIRES(mutex_) {
+    const Pass pass = PassOf(bucket);
+    const Rows all = {x_.data(), bucket.rows, &pass.counts->rows};
+    RETURN_IF_ERROR(LaunchRows(bucket.rows, ReadSources<Number>{pass.counts, pass.sources,
+                                                                pass.numbers, hidden_, x_.data()}));
+    const bool first = bucket.readout == StackReadout::kFirstRows;
+    for (size_t i = 0; i + (first ? 1 : 0) < blocks_.size(); ++i) {
+      RETURN_IF_ERROR(LaunchBlock(blocks_[i], bucket, pass, all));
+    }
+    if (bucket.readout == StackReadout::kMeanRows) {
+      return LaunchRows(bucket.sequences, MeanRows<Number>{pass.counts, pass.ranges, x_.data(),
+                                                           hidden_, read_.data()});
+    }
+    Rows read = all;
+    if (first) {
+      read = {x_.data(), bucket.sequences, &pass.counts->sequences};
+      RETURN_IF_ERROR(LaunchFirstRows(blocks_.back(), bucket, pass, read));
+    }
+    return LaunchRows(read.bucket,
+                      WidenRows<Number>{read.count, read.numbers, hidden_, read_.data()});
+  }
+
+  absl::Status LaunchBlock(const Block& block, const PassBucket& bucket, const Pass& pass,
+                           const Rows& x) REQUIRES(mutex_) {
+    RETURN_IF_ERROR(Multiply(x.numbers, block.query_key_value, 0, 3 * hidden_, x.bucket, hidden_,
+                             wide_.data()));
+    AttendTask<Number> attend = AttendTaskOf(pass);
+    attend.queries = wide_.data();
+    attend.keys = wide_.data() + hidden_;
+    attend.values = wide_.data() + 2 * hidden_;
+    attend.query_stride = attend.key_stride = 3 * hidden_;
+    RETURN_IF_ERROR(LaunchAttend(attend, bucket.tiles()));
+    return LaunchAfterAttention(block, x, x.numbers);
+  }
+
+  // The last block, of which the first row of each sequence is read; it ends in `x`.
+  absl::Status LaunchFirstRows(const Block& block, const PassBucket& bucket, const Pass& pass,
+                               const Rows& x) REQUIRES(mutex_) {
+    Number* const residual = attended_.data();
+    RETURN_IF_ERROR(Multiply(x_.data(), block.query_key_value, hidden_, 2 * hidden_, bucket.rows,
+                             hidden_, wide_.data()));
+    RETURN_IF_ERROR(
+        LaunchRows(bucket.sequences,
+                   TakeFirstRows<Number>{pass.counts, pass.ranges, x_.data(), hidden_, residual}));
+    RETURN_IF_ERROR(Multiply(residual, block.query_key_value, 0, hidden_, bucket.sequences, hidden_,
+                             product_.data()));
+    AttendTask<Number> attend = AttendTaskOf(pass);
+    attend.first_only = true;
+    attend.queries = product_.data();
+    attend.keys = wide_.data();
+    attend.values = wide_.data() + hidden_;
+    attend.query_stride = hidden_;
+    attend.key_stride = 2 * hidden_;
+    RETURN_IF_ERROR(LaunchAttend(attend, bucket.sequences));
+    return LaunchAfterAttention(block, x, residual);
+  }
+
+  // The rest of a block: from context_ and `residual`, which may be attended_, to `x`.
+  absl::Status LaunchAfterAttention(const Block& block, const Rows& x, const Number* residual)
+      REQUIRES(mutex_) {
+    RETURN_IF_ERROR(Multiply(context_.data(), block.attention_output, 0, hidden_, x.bucket, hidden_,
+                             product_.data()));
+    RETURN_IF_ERROR(
+        LaunchNorm(product_.data(), residual, block.attention_norm, x, attended_.data()));
+    RETURN_IF_ERROR(Multiply(attended_.data(), block.intermediate, 0, middle_, x.bucket, hidden_,
+                             wide_.data()));
+    RETURN_IF_ERROR(LaunchRows(x.bucket, Gelu<Number>{x.count, middle_, wide_.data()}));
+    RETURN_IF_ERROR(
+        Multiply(wide_.data(), block.output, 0, hidden_, x.bucket, middle_, product_.data()));
+    return LaunchNorm(product_.data(), attended_.data(), block.output_norm, x, x.numbers);
+  }
+
+  // By the outputs of `layer` from `first` on.
+  absl::Status Multiply(const Number* in, const Linear& layer, int first, int outputs, int rows,
+                        int inputs, Number* out) REQUIRES(mutex_) {
+    return products_->Multiply(
+        &device_,
+        device::DeviceProduct<Number>{in, layer.weights.data() + int64_t{first} * inputs,
+                                      layer.bias.data() + first, rows, inputs, outputs, out});
+  }
+
+  absl::Status LaunchNorm(const Number* x, const Number* residual, const Norm& norm,
+                          const Rows& rows, Number* out) REQUIRES(mutex_) {
+    AddAndNorm<Number> step;
+    step.row_count = rows.count;
+    step.x = x;
+    step.residual = residual;
+    step.columns = hidden_;
+    step.gain = norm.gain.data();
+    step.shift = norm.shift.data();
+    step.epsilon = options_.shape.layer_norm_epsilon;
+    step.out = out;
+    return LaunchRows(rows.bucket, step);
+  }
+
+  AttendTask<Number> AttendTaskOf(const Pass& pass) const {
+    AttendTask<Number> task;
+    task.counts = pass.counts;
+    task.tiles = pass.tiles;
+    task.ranges = pass.ranges;
+    task.key_bias = pass.bias;
+    task.heads = static_cast<int>(options_.shape.head_count);
+    task.head_size = hidden_ / task.heads;
+    task.scale = 1 / std::sqrt(static_cast<float>(task.head_size));
+    task.out = context_.data();
+    task.out_stride = hidden_;
+    return task;
+  }
+
+  absl::Status LaunchAttend(const AttendTask<Number>& task, int tiles) REQUIRES(mutex_) {
+    const int blocks = tiles * task.heads;
+    if (task.head_size <= 32) return device_.Launch(blocks, Attend<Number, 32>{task});
+    if (task.head_size <= 64) return device_.Launch(blocks, Attend<Number, 64>{task});
+    return device_.Launch(blocks, Attend<Number, kMostHead>{task});
+  }
+
+  // A step whose warps take a row each.
+  template <typename Step>
+  absl::Status LaunchRows(int rows, const Step& step) REQUIRES(mutex_) {
+    const int blocks = (rows + kRowsOfBlock - 1) / kRowsOfBlock;
+    return device_.Launch(blocks, step);
+  }
+
+  const DeviceStackOptions options_;
+  const int hidden_, middle_;
+  const int64_t most_rows_;  // of a bucket
+  Mutex mutex_;
+  absl::Status failure_ GUARDED_BY(mutex_);
+  Device device_;  // goes last
+  absl::optional<Products> products_;
+  std::deque<Block> blocks_ GUARDED_BY(mutex_);
+  Array<char> pass_;
+  Array<float> read_;
+  Array<Number> x_, attended_, context_, product_, wide_;
+  device::HostArray<Device, char> host_pass_;
+  device::HostArray<Device, float> host_read_;
+  std::map<PassBucket, typename Device::Recording> recordings_ GUARDED_BY(mutex_);
+};
+
+// As StackDevices::New, of the precision that is asked for.
+template <typename Device, typename Products>
+absl::StatusOr<std::unique_ptr<DeviceStack>> NewDeviceStack(Device device,
+                                                            const DeviceStackOptions& options) {
+  if (options.precision == kStackPrecisions[0]) {
+    return DeviceBlockStack<Device, Products, float>::Make(std::move(device), options);
+  }
+  if (options.precision == kStackPrecisions[1]) {
+    return DeviceBlockStack<Device, Products, device::Bfloat16>::Make(std::move(device), options);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("nothing computes in ", options.precision,
+                                                 " on a device; there are float32 and bfloat16"));
+}
+
+}  // namespace sightline::kernels
+
+#endif  // SIGHTLINE_COMMON_KERNELS_DEVICE_BLOCK_STACK_H_

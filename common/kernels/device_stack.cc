@@ -1,0 +1,27 @@
+#include "common/kernels/device_stack.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/device/product.h"
+#include "common/kernels/pass_layout.h"
+
+namespace sightline::kernels {
+
+int64_t BytesOfStack(const DeviceStackOptions& options) {
+  const double hidden = static_cast<double>(options.shape.hidden_size);
+  const double middle = static_cast<double>(options.shape.intermediate_size);
+  const double number = options.precision == kStackPrecisions[0] ? 4 : 2;
+  const double rows = static_cast<double>(BucketRows(options.limits.rows));
+  const double block =
+      number * (4 * hidden * hidden + 4 * hidden + 2 * hidden * middle + middle + hidden) +
+      4 * 4 * hidden;
+  const double pass = static_cast<double>(MostPassBytes(options.limits, options.shape.hidden_size));
+  const double between = number * rows * (4 * hidden + std::max(3 * hidden, middle));
+  const double all = static_cast<double>(options.block_count) * block + pass + 4 * rows * hidden +
+                     between + static_cast<double>(device::kWorkspaceBytes);
+  constexpr auto kMost = std::numeric_limits<int64_t>::max();
+  return all < static_cast<double>(kMost) ? static_cast<int64_t>(all) : kMost;
+}
+
+}  // namespace sightline::kernels

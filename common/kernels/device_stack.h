@@ -1,0 +1,85 @@
+// A stack of transformer blocks on a device: what block_stack.h is on the CPU.
+#ifndef SIGHTLINE_COMMON_KERNELS_DEVICE_STACK_H_
+#define SIGHTLINE_COMMON_KERNELS_DEVICE_STACK_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/device/device_info.h"
+#include "common/kernels/block_stack.h"
+
+namespace sightline::kernels {
+
+// What is read of the last layer's rows.
+enum class StackReadout {
+  kAllRows,    // T x hidden_size
+  kFirstRows,  // of each sequence the first one
+  kMeanRows,   // of each sequence the mean
+};
+
+// The most of a pass.
+struct PassLimits {
+  int64_t rows = 16384;
+  int64_t sequences = 16384;
+};
+
+struct DeviceStackOptions {
+  StackShape shape;
+  int64_t block_count = 0;
+  // As Execution has it: "float32" or "bfloat16".
+  std::string precision;
+  PassLimits limits;
+};
+
+// Thread-safe once it has all of its blocks; passes of several threads wait for one another.
+class DeviceStack {
+ public:
+  virtual ~DeviceStack() = default;
+
+  // Copies the next block, whose weights nobody needs afterwards.  Exactly block_count are added.
+  virtual absl::Status Add(const BlockWeights& weights) = 0;
+
+  // Runs a pass of each size with sequences of about `usual_length` rows, so that no request is the
+  // first to want what is made for it.
+  virtual absl::Status WarmUp(StackReadout readout, bool has_bias, int64_t usual_length) = 0;
+
+  // A row's result does not depend on the other sequences of its pass beyond what a product of
+  // another height rounds differently.  InvalidArgument for more than the limits; UNAVAILABLE
+  // (DEVICE_FAILED) if the device fails, and ever after.
+  virtual absl::Status Run(const Sequences& sequences, StackReadout readout, float* out) = 0;
+
+  virtual int64_t byte_count() const = 0;
+  virtual const PassLimits& limits() const = 0;
+};
+
+// What a stack takes of its device, once it has all of its blocks.  INT64_MAX for more than there
+// is of anything.
+int64_t BytesOfStack(const DeviceStackOptions& options);
+
+// The devices of this machine, by number.  Thread-safe.
+class StackDevices {
+ public:
+  virtual ~StackDevices() = default;
+
+  // UNAVAILABLE (DEVICE_FAILED) if there is no such device, or it cannot be used.
+  virtual absl::StatusOr<device::DeviceInfo> Describe(int device) const = 0;
+
+  // A stack without its blocks, with all else that it takes.  InvalidArgument for a shape or a
+  // precision that there is no kernel for; RESOURCE_EXHAUSTED if there is too little memory;
+  // UNAVAILABLE (DEVICE_FAILED).
+  virtual absl::StatusOr<std::unique_ptr<DeviceStack>> New(const DeviceStackOptions& options,
+                                                           int device) const = 0;
+};
+
+// What stacks compute in on a device; the most precise first.
+inline constexpr const char* kStackPrecisions[] = {"float32", "bfloat16"};
+
+// Those of CUDA.  FailedPrecondition if this program was built without.  In :cuda_stacks.
+absl::StatusOr<std::shared_ptr<const StackDevices>> CudaStackDevices();
+
+}  // namespace sightline::kernels
+
+#endif  // SIGHTLINE_COMMON_KERNELS_DEVICE_STACK_H_
