@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/base/usable_cores.h"
@@ -14,6 +15,12 @@
 #include "common/object_store/s3_store.h"
 
 namespace sightline {
+namespace {
+
+// More than any machine has.
+constexpr int kMostDevices = 64;
+
+}  // namespace
 
 StoreConfig ReadStoreConfig(ConfigReader root) {
   StoreConfig config;
@@ -81,6 +88,43 @@ GenerationOptions ReadGenerationOptions(ConfigReader root, const StoreConfig& st
   options.memory_limit =
       root.Bytes("memory_limit", UsableMemory() / 5 * 4, 1, std::numeric_limits<int64_t>::max());
   return options;
+}
+
+std::vector<int> ReadNumbers(ConfigReader& section, absl::string_view name, int end,
+                             absl::string_view what) {
+  std::vector<int> numbers;
+  for (const std::string& text : section.StringList(name)) {
+    int number = 0;
+    if (!absl::SimpleAtoi(text, &number) || number < 0 || number >= end) {
+      section.AddProblem(name,
+                         absl::StrCat("'", text, "' is no ", what, " number (0 to ", end - 1, ")"));
+    } else if (std::count(numbers.begin(), numbers.end(), number) > 0) {
+      section.AddProblem(name, absl::StrCat(number, " is named twice"));
+    } else {
+      numbers.push_back(number);
+    }
+  }
+  return numbers;
+}
+
+DeviceConfig ReadDeviceConfig(ConfigReader root, int most) {
+  ConfigReader section = root.Section("device");
+  DeviceConfig config;
+  const bool cuda = section.Choice("kind", "cpu", {"cpu", "cuda"}) == "cuda";
+  config.numbers = ReadNumbers(section, "numbers", kMostDevices, "device");
+  config.memory_limit = section.Bytes("memory_limit", 0, 1, std::numeric_limits<int64_t>::max());
+  if (cuda) {
+    if (config.numbers.empty()) config.numbers = {0};
+    if (config.numbers.size() > static_cast<size_t>(most)) {
+      section.AddProblem("numbers", absl::StrCat("a server of this kind computes on ", most,
+                                                 " device; start one for each"));
+    }
+    return config;
+  }
+  for (const char* key : {"numbers", "memory_limit"}) {
+    if (section.Has(key)) section.AddProblem(key, "is of devices, and `device.kind` is cpu");
+  }
+  return DeviceConfig();
 }
 
 ComputeConfig ReadComputeConfig(ConfigReader root) {

@@ -22,6 +22,10 @@
 //     precision: fastest          # that agrees, or float32, bfloat16, int8
 //     least_agreement: 0.98       # with float32, of the ten best
 //     reports: /etc/sightline/precision   # that came with the deployment; default: none
+//   device:                       # of servers that can compute on GPUs
+//     kind: cpu                   # or cuda
+//     numbers: [0]                # of the machine's devices; encoders and rerankers use one
+//     memory_limit: 70GiB         # of each; default: nine tenths of what it has
 //   batching: {max_batch_cost: 4096, max_batch_size: 256, max_queue_cost: 65536,
 //              max_age: 200ms, workers: 1}
 //   log: {level: info}
@@ -73,6 +77,19 @@ ComputeConfig ReadComputeConfig(ConfigReader root);
 // How servers choose a model's precision: `compute.precision`, `least_agreement` and `reports`,
 // and `state_dir`.  Where `deterministic` is set and no precision is named, float32.
 PrecisionOptions ReadPrecisionOptions(ConfigReader root, const ComputeConfig& compute);
+
+// The section `device`, but for what one server alone has in it.  What names no device is as by
+// default: none.
+struct DeviceConfig {
+  std::vector<int> numbers;  // of devices that are used; none: the CPU
+  int64_t memory_limit = 0;  // of each; 0: what is usual
+};
+// Of CUDA's devices; `most`: how many there may be.
+DeviceConfig ReadDeviceConfig(ConfigReader root, int most);
+
+// Distinct numbers from 0 to below `end`, of what `name` lists; others are problems.
+std::vector<int> ReadNumbers(ConfigReader& section, absl::string_view name, int end,
+                             absl::string_view what);
 
 // `compute.threads` alone, for servers without a model.
 int ReadComputeThreads(ConfigReader root);

@@ -12,6 +12,13 @@ struct DeviceInfo {
   int64_t memory_bytes = 0;
 };
 
+// What somebody takes of a device's memory.
+struct DeviceFootprint {
+  int device = 0;  // its number in the machine
+  int64_t bytes = 0;
+  int64_t limit = 0;  // what may be used
+};
+
 }  // namespace sightline::device
 
 #endif  // SIGHTLINE_COMMON_DEVICE_DEVICE_INFO_H_

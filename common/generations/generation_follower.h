@@ -49,6 +49,7 @@
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/base/read_progress.h"
+#include "common/device/device_info.h"
 #include "common/generations/attempt.h"
 #include "common/generations/current_view.h"
 #include "common/generations/generation_options.h"
@@ -60,13 +61,6 @@
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
-
-// Of a device's memory.
-struct DeviceFootprint {
-  int device = 0;  // its number in the machine
-  int64_t bytes = 0;
-  int64_t limit = 0;  // what may be used
-};
 
 // What a server does with generations.  Called by one thread at a time.
 class GenerationHost {
@@ -83,9 +77,9 @@ class GenerationHost {
 
   // Beside that what it takes of devices, each once.  UNAVAILABLE (DEVICE_FAILED) if one cannot be
   // asked how much memory it has.
-  virtual absl::StatusOr<std::vector<DeviceFootprint>> DeviceFootprints(
+  virtual absl::StatusOr<std::vector<device::DeviceFootprint>> DeviceFootprints(
       absl::Span<const Manifest* const> /*generations*/) {
-    return std::vector<DeviceFootprint>();
+    return std::vector<device::DeviceFootprint>();
   }
 
   // Checks what can be told without reading the data: names, lengths, spaces.  Errors with a

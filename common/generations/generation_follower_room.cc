@@ -19,8 +19,9 @@ absl::StatusOr<std::string> GenerationFollower::LackFor(
   if (bytes > options_.memory_limit) {
     return absl::StrCat(bytes, " bytes of memory, and memory_limit is ", options_.memory_limit);
   }
-  ASSIGN_OR_RETURN(const std::vector<DeviceFootprint> devices, host_->DeviceFootprints(manifests));
-  for (const DeviceFootprint& each : devices) {
+  ASSIGN_OR_RETURN(const std::vector<device::DeviceFootprint> devices,
+                   host_->DeviceFootprints(manifests));
+  for (const device::DeviceFootprint& each : devices) {
     if (each.bytes <= each.limit) continue;
     return absl::StrCat(each.bytes, " bytes on device ", each.device, ", of which ", each.limit,
                         " may be used");

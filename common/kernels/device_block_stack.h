@@ -79,11 +79,14 @@ class DeviceBlockStack : public DeviceStack {
     return absl::OkStatus();
   }
 
-  absl::Status Run(const Sequences& sequences, StackReadout readout, float* out) override {
+  using DeviceStack::Run;
+  absl::Status Run(const Sequences& sequences, StackReadout readout, float* out,
+                   PassStats* stats) override {
     MutexLock lock(mutex_);
     RETURN_IF_ERROR(failure_);
     RETURN_IF_ERROR(CheckWhole());
-    const absl::Status done = RunPass(sequences, readout, out);
+    PassStats own;
+    const absl::Status done = RunPass(sequences, readout, out, stats != nullptr ? stats : &own);
     // Nothing is under way that would write to our memory, or read it.
     if (!done.ok()) (void)device_.Wait();
     if (HasReason(done, reasons::kDeviceFailed)) failure_ = done;
@@ -202,8 +205,8 @@ class DeviceBlockStack : public DeviceStack {
     return done;
   }
 
-  absl::Status RunPass(const Sequences& sequences, StackReadout readout, float* out)
-      REQUIRES(mutex_) {
+  absl::Status RunPass(const Sequences& sequences, StackReadout readout, float* out,
+                       PassStats* stats) REQUIRES(mutex_) {
     if (sequences.count == 0) return absl::OkStatus();
     int64_t rows = 0;
     for (int64_t i = 0; i < sequences.count; ++i) rows += sequences.lengths[i];
@@ -223,6 +226,7 @@ class DeviceBlockStack : public DeviceStack {
     RETURN_IF_ERROR(device_.CopyOut(host_read_.data(), read_.data(), Array<float>::Bytes(count)));
     RETURN_IF_ERROR(device_.Wait());
     std::copy_n(host_read_.data(), count, out);
+    *stats = {is_known, bytes, Array<float>::Bytes(count)};
     return is_known ? absl::OkStatus() : Record(bucket);
   }
 

@@ -34,6 +34,13 @@ struct DeviceStackOptions {
   PassLimits limits;
 };
 
+// What a pass took.
+struct PassStats {
+  bool was_recorded = false;  // its launches were asked for as a whole
+  int64_t bytes_in = 0;       // copied to the device
+  int64_t bytes_out = 0;      // and from it
+};
+
 // Thread-safe once it has all of its blocks; passes of several threads wait for one another.
 class DeviceStack {
  public:
@@ -48,8 +55,12 @@ class DeviceStack {
 
   // A row's result does not depend on the other sequences of its pass beyond what a product of
   // another height rounds differently.  InvalidArgument for more than the limits; UNAVAILABLE
-  // (DEVICE_FAILED) if the device fails, and ever after.
-  virtual absl::Status Run(const Sequences& sequences, StackReadout readout, float* out) = 0;
+  // (DEVICE_FAILED) if the device fails, and ever after.  `stats` may be null.
+  virtual absl::Status Run(const Sequences& sequences, StackReadout readout, float* out,
+                           PassStats* stats) = 0;
+  absl::Status Run(const Sequences& sequences, StackReadout readout, float* out) {
+    return Run(sequences, readout, out, nullptr);
+  }
 
   virtual int64_t byte_count() const = 0;
   virtual const PassLimits& limits() const = 0;
@@ -72,6 +83,9 @@ class StackDevices {
   // UNAVAILABLE (DEVICE_FAILED).
   virtual absl::StatusOr<std::unique_ptr<DeviceStack>> New(const DeviceStackOptions& options,
                                                            int device) const = 0;
+
+  // Whether stacks are worth warming up: what is made for passes of a size takes a while.
+  virtual bool want_warm_up() const { return true; }
 };
 
 // What stacks compute in on a device; the most precise first.

@@ -5,7 +5,11 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "common/kernels/device_stack.h"
+#include "common/models/device_passes.h"
 
 namespace sightline {
 
@@ -20,9 +24,22 @@ struct Execution {
   std::string precision = "float32";
   // Null: there is the CPU alone.
   std::shared_ptr<const kernels::StackDevices> devices;
+  // Of passes on the device.
+  DevicePassMetrics passes;
 
   bool on_cpu() const { return device == "cpu"; }
 };
+
+// InvalidArgument if `execution` names none of its devices.
+inline absl::StatusOr<int> DeviceNumberOf(const Execution& execution) {
+  const auto colon = execution.device.find(':');
+  int number = -1;
+  if (execution.devices != nullptr && colon != std::string::npos &&
+      absl::SimpleAtoi(execution.device.substr(colon + 1), &number) && number >= 0) {
+    return number;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("there is no device '", execution.device, "'"));
+}
 
 }  // namespace sightline
 

@@ -44,6 +44,11 @@ int64_t LeastWeightCount(const ModelBundleManifest& manifest) {
   return none ? 0 : family->least_weight_count(manifest);
 }
 
+int TransformerCountOf(const ModelBundleManifest& manifest) {
+  const FamilyManifest* family = Find(manifest.family());
+  return family == nullptr || !manifest.has_transformer() ? 0 : family->transformer_count;
+}
+
 absl::Status UnknownFamily(absl::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat(
       "unknown model family '", name, "'; there are: ", absl::StrJoin(FamilyNames(), ", ")));

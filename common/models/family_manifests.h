@@ -23,6 +23,9 @@ struct FamilyManifest {
 
   // See LeastWeightCount; null if a bundle has no file of weights.
   int64_t (*least_weight_count)(const bundle::v1::ModelBundleManifest& manifest);
+
+  // Of a manifest that has one.
+  int transformer_count = 1;
 };
 
 // <family>::kManifest, of every family in families.bzl: in <family>/manifest.cc.
@@ -48,6 +51,9 @@ std::vector<int> RegionFeatureSizesOf(const bundle::v1::ModelBundleManifest& man
 // Compared with the length of the weights file, it keeps a lying manifest from sizing tensors that
 // no file fills.
 int64_t LeastWeightCount(const bundle::v1::ModelBundleManifest& manifest);
+
+// Stacks of transformer blocks that a model with this manifest has.
+int TransformerCountOf(const bundle::v1::ModelBundleManifest& manifest);
 
 // InvalidArgument: there is no family `name`, but these.
 absl::Status UnknownFamily(absl::string_view name);

@@ -35,10 +35,6 @@ class StatusError : public std::exception {
   absl::Status status_;
 };
 
-// The most rows of a pass on a device: enough to keep it busy, while others wait for some
-// milliseconds.
-inline constexpr int64_t kDevicePassRows = 8192;
-
 // Rows that one item brings to a pass.
 struct ItemShape {
   int64_t text_rows = 0;

@@ -1,5 +1,9 @@
 #include "common/models/model_cache.h"
 
+#include <limits>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
@@ -7,6 +11,8 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
+#include "common/models/device_passes.h"
+#include "common/models/family_manifests.h"
 
 namespace sightline {
 namespace {
@@ -19,18 +25,35 @@ int64_t MemoryOf(const bundle::v1::ModelBundleManifest& manifest) {
   return kMemoryPerFileByte * FileBytes(manifest);
 }
 
+// Of a device's, in that precision.
+int64_t StackBytesOf(const bundle::v1::ModelBundleManifest& manifest,
+                     const std::string& precision) {
+  const bundle::v1::TransformerSpec& spec = manifest.transformer();
+  const kernels::StackShape shape = {spec.hidden_size(), spec.head_count(),
+                                     spec.intermediate_size(),
+                                     static_cast<float>(spec.layer_norm_epsilon())};
+  const int64_t one = kernels::BytesOfStack(StackOptionsOf(shape, spec.layer_count(), precision));
+  int64_t bytes = 0;
+  const bool wraps = __builtin_mul_overflow(one, TransformerCountOf(manifest), &bytes);
+  return wraps ? std::numeric_limits<int64_t>::max() : bytes;
+}
+
 // Digits of a SHA-256 that tell models of a process apart.
 constexpr size_t kShownDigits = 12;
 
-// A model and, for as long as it lives, its line on the metrics page.  One that goes may do so
-// after its successor has come.
+// A model and, for as long as it lives, what it adds to lines of the metrics page.  One that goes
+// may do so after its successor has come.
 class ShownModel {
  public:
-  ShownModel(std::shared_ptr<const Model> model, Gauge line, double agreement)
-      : model_(std::move(model)), line_(line), agreement_(agreement) {
-    line_.Add(agreement_);
+  using Lines = std::vector<std::pair<Gauge, double>>;
+
+  ShownModel(std::shared_ptr<const Model> model, Lines lines)
+      : model_(std::move(model)), lines_(std::move(lines)) {
+    for (const auto& [line, number] : lines_) line.Add(number);
   }
-  ~ShownModel() { line_.Add(-agreement_); }
+  ~ShownModel() {
+    for (const auto& [line, number] : lines_) line.Add(-number);
+  }
   ShownModel(const ShownModel&) = delete;
   ShownModel& operator=(const ShownModel&) = delete;
 
@@ -38,8 +61,7 @@ class ShownModel {
 
  private:
   const std::shared_ptr<const Model> model_;
-  const Gauge line_;
-  const double agreement_;
+  const Lines lines_;
 };
 
 absl::StatusOr<std::shared_ptr<const Model>> CrossEncoderOrError(
@@ -51,6 +73,15 @@ absl::StatusOr<std::shared_ptr<const Model>> CrossEncoderOrError(
 }
 
 }  // namespace
+
+ModelCache::ModelCache(ModelCacheOptions options)
+    : options_(std::move(options)), losses_(options_.on_device_lost) {
+  const auto device = DeviceNumberOf(options_.model.execution);
+  if (!device.ok() || options_.metrics == nullptr) return;
+  passes_ = DevicePassMetrics::Make(options_.metrics, absl::StrCat(*device));
+  held_ = options_.metrics->AddGauge("device_held_bytes", "Memory of a device that models take.",
+                                     {{"device", absl::StrCat(*device)}});
+}
 
 std::shared_ptr<const Model> ModelCache::Alive(const std::string& id, Use use) const {
   MutexLock lock(mutex_);
@@ -83,31 +114,48 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Load(Use use, const std
   ASSIGN_OR_RETURN(ModelBundle bundle,
                    OpenModelBundle(ModelDirectory(options_.store, id), options_.verify));
   ModelOptions options = options_.model;
+  options.execution.passes = passes_;
   LoadedModel loaded{bundle.manifest};
   if (use == Use::kComputing) {
     // Where a model is held already somebody may be waiting for what it computes.
     ComputePool* const idle = Loaded().empty() ? options.pool : nullptr;
     ASSIGN_OR_RETURN(const PrecisionChoice choice,
-                     ChosenPrecision(bundle, options_.precision, idle, call));
+                     ChosenPrecision(bundle, options_.precision, options.execution, idle, call));
     options.execution.precision = loaded.precision = choice.precision;
     loaded.agreement = choice.agreement;
+  } else {
+    options.execution = Execution();  // what prepares has no use for a device
   }
-  ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options));
-  model = Shown(std::move(model), loaded);
+  ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadOn(bundle, options));
+  const int64_t device_bytes = DeviceBytesOf(use, bundle.manifest, options.execution.precision);
+  model = Shown(std::move(model), loaded, device_bytes);
   if (options_.janitor != nullptr) model = options_.janitor->Adopt(std::move(model));
   MutexLock lock(mutex_);
-  entries_[id] = {model, std::move(loaded), MemoryOf(bundle.manifest)};
+  entries_[id] = {model, std::move(loaded), MemoryOf(bundle.manifest), device_bytes};
+  return model;
+}
+
+// Tells the watch how that went, where it was on a device.
+absl::StatusOr<std::shared_ptr<const Model>> ModelCache::LoadOn(const ModelBundle& bundle,
+                                                                const ModelOptions& options) {
+  absl::StatusOr<std::shared_ptr<const Model>> model = LoadModel(bundle, options);
+  if (const auto device = DeviceNumberOf(options.execution); device.ok()) {
+    losses_.NoteLoad(*device, model.status());
+  }
   return model;
 }
 
 std::shared_ptr<const Model> ModelCache::Shown(std::shared_ptr<const Model> model,
-                                               const LoadedModel& loaded) const {
+                                               const LoadedModel& loaded,
+                                               int64_t device_bytes) const {
   if (options_.metrics == nullptr || loaded.precision.empty()) return model;
   const Gauge line = options_.metrics->AddGauge(
       "model_agreement",
       "Share of the ten best in float32 that a held model finds in its precision; 0 once it went.",
       {{"model", model->id().substr(0, kShownDigits)}, {"precision", loaded.precision}});
-  const auto shown = std::make_shared<const ShownModel>(std::move(model), line, loaded.agreement);
+  const auto shown = std::make_shared<const ShownModel>(
+      std::move(model),
+      ShownModel::Lines{{line, loaded.agreement}, {held_, static_cast<double>(device_bytes)}});
   return {shown, shown->model()};
 }
 
@@ -133,6 +181,68 @@ absl::StatusOr<int64_t> ModelCache::Footprint(const std::set<std::string>& ids) 
     }
   }
   return bytes;
+}
+
+int64_t ModelCache::DeviceBytesOf(Use use, const bundle::v1::ModelBundleManifest& manifest,
+                                  const std::string& precision) const {
+  if (options_.model.execution.on_cpu() || use == Use::kPreparing) return 0;
+  return manifest.has_transformer() ? StackBytesOf(manifest, precision) : 0;
+}
+
+absl::StatusOr<device::DeviceInfo> ModelCache::DescribeDevice() {
+  MutexLock lock(mutex_);
+  if (!device_.has_value()) {
+    ASSIGN_OR_RETURN(const int device, DeviceNumberOf(options_.model.execution));
+    ASSIGN_OR_RETURN(device_, options_.model.execution.devices->Describe(device));
+  }
+  return *device_;
+}
+
+absl::StatusOr<std::vector<device::DeviceFootprint>> ModelCache::DeviceFootprints(
+    const std::set<std::string>& ids) {
+  if (options_.model.execution.on_cpu() || ids.empty())
+    return std::vector<device::DeviceFootprint>();
+  device::DeviceFootprint footprint;
+  ASSIGN_OR_RETURN(footprint.device, DeviceNumberOf(options_.model.execution));
+  ASSIGN_OR_RETURN(const device::DeviceInfo info, DescribeDevice());
+  footprint.limit =
+      options_.device_memory_limit > 0 ? options_.device_memory_limit : info.memory_bytes / 10 * 9;
+  for (const std::string& id : ids) {
+    if (Alive(id, Use::kComputing) != nullptr) {
+      MutexLock lock(mutex_);
+      footprint.bytes += entries_.at(id).device_bytes;
+    } else {
+      ASSIGN_OR_RETURN(const auto manifest,
+                       ReadModelBundleManifest(ModelDirectory(options_.store, id)));
+      int64_t bytes = DeviceBytesOf(Use::kComputing, manifest, Execution().precision);
+      if (__builtin_add_overflow(footprint.bytes, bytes, &bytes)) {
+        bytes = std::numeric_limits<int64_t>::max();
+      }
+      footprint.bytes = bytes;
+    }
+  }
+  return std::vector<device::DeviceFootprint>{footprint};
+}
+
+std::vector<DeviceStatus> ModelCache::Devices() const {
+  const auto number = DeviceNumberOf(options_.model.execution);
+  if (!number.ok()) return {};
+  DeviceStatus status;
+  status.number = *number;
+  MutexLock lock(mutex_);
+  if (device_.has_value()) {
+    status.name = device_->name;
+    status.memory_bytes = device_->memory_bytes;
+  }
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.model.expired()) status.held_bytes += entry.device_bytes;
+  }
+  return {status};
+}
+
+void ModelCache::Forget(const std::string& id) {
+  MutexLock lock(mutex_);
+  entries_.erase(id);
 }
 
 std::vector<std::string> ModelCache::Files(const std::string& id) const {

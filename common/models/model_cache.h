@@ -2,19 +2,26 @@
 #ifndef SIGHTLINE_COMMON_MODELS_MODEL_CACHE_H_
 #define SIGHTLINE_COMMON_MODELS_MODEL_CACHE_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "common/api/server_status.h"
 #include "common/base/call_context.h"
 #include "common/base/mutex.h"
 #include "common/bundle/loaded_model.h"
 #include "common/bundle/model_bundle.h"
+#include "common/device/device_info.h"
+#include "common/device/loss_watch.h"
 #include "common/generations/janitor.h"
 #include "common/metrics/metrics.h"
+#include "common/models/device_passes.h"
 #include "common/models/model.h"
 #include "common/models/precision/chosen_precision.h"
 
@@ -24,7 +31,11 @@ struct ModelCacheOptions {
   std::string store;   // whose `models/` has the bundles
   ModelOptions model;  // but for the precision, which `precision` chooses
   PrecisionOptions precision;
-  bool verify = true;                  // compares checksums before loading
+  bool verify = true;  // compares checksums before loading
+  // Of the device that `model` names, for all models; 0: nine tenths of what it has.
+  int64_t device_memory_limit = 0;
+  // That of device::LossWatch.
+  std::function<void(const absl::Status& why)> on_device_lost;
   Janitor* janitor = nullptr;          // frees the models; null: whoever lets go last
   MetricsRegistry* metrics = nullptr;  // outlives the models; null for none
 };
@@ -32,7 +43,7 @@ struct ModelCacheOptions {
 // Thread-safe.  A model lives as long as somebody holds it.
 class ModelCache {
  public:
-  explicit ModelCache(ModelCacheOptions options) : options_(std::move(options)) {}
+  explicit ModelCache(ModelCacheOptions options);
 
   // The model of that SHA-256, loaded if need be, in the precision that is chosen for it.  Errors
   // as OpenModelBundle, ChosenPrecision and LoadModel.  Loading blocks other callers of Get, and
@@ -53,6 +64,19 @@ class ModelCache {
   // are alive that is known; for the others errors are as those of OpenModelBundle.
   absl::StatusOr<int64_t> Footprint(const std::set<std::string>& ids) const;
 
+  // Likewise of the device, and what may be used of it: none on the CPU.  Of each what it takes in
+  // float32, in which its precisions are measured.  UNAVAILABLE (DEVICE_FAILED) if the device
+  // cannot be asked.
+  absl::StatusOr<std::vector<device::DeviceFootprint>> DeviceFootprints(
+      const std::set<std::string>& ids);
+
+  // The device that models are on, if they are on one.
+  std::vector<DeviceStatus> Devices() const;
+
+  // A model that the cache gave does not work any more, its device having failed: it is loaded anew
+  // for whoever asks next.
+  void Forget(const std::string& id);
+
   // The files of a model's bundle, for telling whether they changed.
   std::vector<std::string> Files(const std::string& id) const;
 
@@ -68,7 +92,8 @@ class ModelCache {
   struct Entry {
     std::weak_ptr<const Model> model;
     LoadedModel loaded;
-    int64_t bytes = 0;  // of memory
+    int64_t bytes = 0;         // of memory
+    int64_t device_bytes = 0;  // of the device's
   };
 
   std::shared_ptr<const Model> Alive(const std::string& id, Use use) const EXCLUDES(mutex_);
@@ -77,14 +102,24 @@ class ModelCache {
   absl::StatusOr<std::shared_ptr<const Model>> Load(Use use, const std::string& id,
                                                     const CallContext& call) REQUIRES(load_mutex_)
       EXCLUDES(mutex_);
-  std::shared_ptr<const Model> Shown(std::shared_ptr<const Model> model,
-                                     const LoadedModel& loaded) const;
+  absl::StatusOr<std::shared_ptr<const Model>> LoadOn(const ModelBundle& bundle,
+                                                      const ModelOptions& options);
+  std::shared_ptr<const Model> Shown(std::shared_ptr<const Model> model, const LoadedModel& loaded,
+                                     int64_t device_bytes) const;
+
+  absl::StatusOr<device::DeviceInfo> DescribeDevice() EXCLUDES(mutex_);
+  int64_t DeviceBytesOf(Use use, const bundle::v1::ModelBundleManifest& manifest,
+                        const std::string& precision) const;
 
   const ModelCacheOptions options_;
+  device::LossWatch losses_;
+  DevicePassMetrics passes_;
+  Gauge held_;
 
   Mutex load_mutex_;  // held while a model is loaded
   mutable Mutex mutex_;
   std::map<std::string, Entry> entries_ GUARDED_BY(mutex_);
+  absl::optional<device::DeviceInfo> device_ GUARDED_BY(mutex_);  // once it was asked
 };
 
 }  // namespace sightline

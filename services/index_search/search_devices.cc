@@ -22,7 +22,7 @@ struct SearchDevices::Tally {
 
 SearchDevices::SearchDevices(const SearchDeviceOptions& options, MetricsRegistry* metrics,
                              std::function<void(const absl::Status& why)> on_lost)
-    : options_(options), on_lost_(std::move(on_lost)) {
+    : options_(options), losses_(std::move(on_lost)) {
   for (const int number : options.numbers) {
     auto tally = std::make_shared<Tally>();
     if (metrics != nullptr) {
@@ -54,7 +54,7 @@ absl::StatusOr<SearchDevices::Opened> SearchDevices::Open(const VectorView& vect
   if (absl::IsInvalidArgument(scan.status())) {
     return MakeError(reasons::kNotOnDevice, scan.status().message());
   }
-  NoteLoad(device, scan.status());
+  losses_.NoteLoad(device, scan.status());
   RETURN_IF_ERROR(scan.status());
   const int64_t bytes = (*scan)->byte_count().device;
   const std::shared_ptr<Tally> tally = tallies_.at(device);
@@ -64,18 +64,6 @@ absl::StatusOr<SearchDevices::Opened> SearchDevices::Open(const VectorView& vect
       std::shared_ptr<const void>(tally.get(), [tally, bytes](const void*) { tally->Add(-bytes); });
   ASSIGN_OR_RETURN(opened.index, OpenDeviceFlatIndex(vectors, *std::move(scan), pool));
   return opened;
-}
-
-void SearchDevices::NoteLoad(int device, const absl::Status& loaded) {
-  bool lost = false;
-  {
-    MutexLock lock(mutex_);
-    if (loaded.ok()) failures_[device] = 0;
-    const auto failures = failures_.find(device);
-    if (failures == failures_.end() || !HasReason(loaded, reasons::kDeviceFailed)) return;
-    lost = ++failures->second == kLostAfter;
-  }
-  if (lost && on_lost_ != nullptr) on_lost_(loaded);
 }
 
 std::vector<DeviceStatus> SearchDevices::Describe() const {

@@ -16,6 +16,7 @@
 #include "common/base/compute_pool.h"
 #include "common/base/mutex.h"
 #include "common/device/device_info.h"
+#include "common/device/loss_watch.h"
 #include "common/index/device_scan.h"
 #include "common/index/index_kind.h"
 #include "common/metrics/metrics.h"
@@ -34,13 +35,9 @@ struct SearchDeviceOptions {
 // Thread-safe.
 class SearchDevices {
  public:
-  // `metrics` may be null.  `on_lost` may be too; it is told why when a device that has worked has
-  // failed for several loads in a row: what is lost of CUDA no process gets back but a new one.
+  // `metrics` may be null; `on_lost` is that of device::LossWatch.
   SearchDevices(const SearchDeviceOptions& options, MetricsRegistry* metrics,
                 std::function<void(const absl::Status& why)> on_lost = nullptr);
-
-  // How many loads.
-  static constexpr int kLostAfter = 3;
 
   // Whether indexes of the kind are on devices.
   bool Take(const IndexKind& kind) const { return options_.devices != nullptr && kind.exact; }
@@ -68,15 +65,11 @@ class SearchDevices {
  private:
   struct Tally;
 
-  void NoteLoad(int device, const absl::Status& loaded);
-
   const SearchDeviceOptions options_;
-  const std::function<void(const absl::Status& why)> on_lost_;
+  device::LossWatch losses_;
   std::map<int, std::shared_ptr<Tally>> tallies_;  // by number
   mutable Mutex mutex_;
   std::map<int, device::DeviceInfo> known_ GUARDED_BY(mutex_);
-  // Of devices that have worked: loads that failed since.
-  std::map<int, int> failures_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sightline

@@ -92,7 +92,7 @@ absl::StatusOr<int64_t> SearchHost::Footprint(absl::Span<const Manifest* const> 
   return bytes;
 }
 
-absl::StatusOr<std::vector<DeviceFootprint>> SearchHost::DeviceFootprints(
+absl::StatusOr<std::vector<device::DeviceFootprint>> SearchHost::DeviceFootprints(
     absl::Span<const Manifest* const> generations) {
   std::map<int, int64_t> taken;  // by device
   for (const Manifest* manifest : generations) {
@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<DeviceFootprint>> SearchHost::DeviceFootprints(
           AddBytes(bytes, FootprintOf(*kind, Directory(*manifest), *manifest, shard, place).device);
     }
   }
-  std::vector<DeviceFootprint> footprints;
+  std::vector<device::DeviceFootprint> footprints;
   for (const auto& [device, bytes] : taken) {
     ASSIGN_OR_RETURN(const int64_t limit, devices_->Limit(device));
     footprints.push_back({device, bytes, limit});

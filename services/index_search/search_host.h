@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/base/compute_pool.h"
 #include "common/bundle/verify.h"
+#include "common/device/device_info.h"
 #include "common/generations/generation_follower.h"
 #include "common/generations/janitor.h"
 #include "services/index_search/search_devices.h"
@@ -45,7 +46,7 @@ class SearchHost : public GenerationHost {
   // Of each shard, as FootprintOf.
   absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override;
 
-  absl::StatusOr<std::vector<DeviceFootprint>> DeviceFootprints(
+  absl::StatusOr<std::vector<device::DeviceFootprint>> DeviceFootprints(
       absl::Span<const Manifest* const> generations) override;
 
   // FailedPrecondition: a shard that the generation has not (NO_SUCH_SHARD), a kind of index that

@@ -46,7 +46,12 @@ absl::StatusOr<EncodeResponse> EncodeEngine::EncodeQueries(const EncodeRequest& 
   for (const EncodableQuery& query : request.queries) {
     RETURN_IF_ERROR(Start(query, {entry.held, features_for, tasks.call(), tasks.Add()}));
   }
-  ASSIGN_OR_RETURN(std::vector<EmbeddedItem> encoded, tasks.AwaitAll());
+  absl::StatusOr<std::vector<EmbeddedItem>> all = tasks.AwaitAll();
+  if (HasReason(all.status(), reasons::kDeviceFailed)) {
+    generations_->table()->Fail(request.target.index, request.target.generation, entry.held.get(),
+                                all.status());
+  }
+  ASSIGN_OR_RETURN(std::vector<EmbeddedItem> encoded, std::move(all));
 
   EncodeResponse response;
   if (reranker != nullptr) response.reranker = reranker->name;

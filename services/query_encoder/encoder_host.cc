@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/base/compute_pool.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/rerankers.h"
@@ -71,6 +72,14 @@ absl::StatusOr<int64_t> EncoderHost::Footprint(
   return models_->Footprint(models);
 }
 
+absl::StatusOr<std::vector<device::DeviceFootprint>> EncoderHost::DeviceFootprints(
+    absl::Span<const Manifest* const> generations) {
+  // Rerankers only prepare features here.
+  std::set<std::string> encoders;
+  for (const Manifest* manifest : generations) encoders.insert(manifest->encoder_model());
+  return models_->DeviceFootprints(encoders);
+}
+
 absl::Status EncoderHost::Check(const Manifest& manifest) {
   return CheckEmbeddingSpace(store_, manifest);
 }
@@ -92,7 +101,10 @@ absl::StatusOr<GenerationHost::Loaded> EncoderHost::Load(const Manifest& manifes
     held->rerankers.push_back({std::move(reranker.name), std::move(model)});
   }
   held->feature_dtype = FeatureDtypeOf(manifest);
-  RETURN_IF_ERROR(WarmUp(*held, call));
+  const absl::Status warm = WarmUp(*held, call);
+  // Others may have it that was held before its device failed.
+  if (HasReason(warm, reasons::kDeviceFailed)) models_->Forget(manifest.encoder_model());
+  RETURN_IF_ERROR(warm);
   return Loaded{std::move(held), nullptr};
 }
 

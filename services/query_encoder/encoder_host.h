@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/device/device_info.h"
 #include "common/generations/generation_follower.h"
 #include "common/models/model_cache.h"
 #include "services/query_encoder/encode_engine.h"
@@ -20,6 +21,8 @@ class EncoderHost : public GenerationHost {
 
   std::vector<std::string> Files(const Manifest& manifest) const override;
   absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override;
+  absl::StatusOr<std::vector<device::DeviceFootprint>> DeviceFootprints(
+      absl::Span<const Manifest* const> generations) override;
 
   // FailedPrecondition unless its encoder writes to the generation's space.
   absl::Status Check(const Manifest& manifest) override;

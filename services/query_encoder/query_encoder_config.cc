@@ -2,6 +2,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/models/device_passes.h"
 
 namespace sightline {
 
@@ -17,10 +18,13 @@ absl::StatusOr<QueryEncoderConfig> ReadQueryEncoderConfig(ConfigFile* file) {
   config.generations = ReadGenerationOptions(root, config.store);
   config.compute = ReadComputeConfig(root);
   config.precision = ReadPrecisionOptions(root, config.compute);
+  config.place = ReadModelPlaceConfig(root);
 
+  // A pass of a device is as large as a batch may be.
+  const bool on_cpu = config.place.execution.on_cpu();
   BatchSchedulerOptions text;
-  text.max_batch_cost = 2048;
-  text.max_batch_size = 64;
+  text.max_batch_cost = on_cpu ? 2048 : kDevicePassRows;
+  text.max_batch_size = on_cpu ? 64 : 512;
   text.max_queue_cost = 16384;
   BatchSchedulerOptions image;
   image.max_batch_cost = 16;

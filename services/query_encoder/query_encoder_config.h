@@ -3,6 +3,7 @@
 #define SIGHTLINE_SERVICES_QUERY_ENCODER_QUERY_ENCODER_CONFIG_H_
 
 #include "common/config/config.h"
+#include "common/config/device_models.h"
 #include "common/config/sections.h"
 #include "common/rpc/rpc_options.h"
 #include "services/query_encoder/encode_engine.h"
@@ -15,6 +16,7 @@ struct QueryEncoderConfig {
   GenerationOptions generations;
   ComputeConfig compute;
   PrecisionOptions precision;
+  ModelPlaceConfig place;
   EncodeEngineOptions engine;
 };
 

@@ -168,7 +168,12 @@ absl::StatusOr<RerankResponse> RerankEngine::RerankCandidates(const RerankReques
   response.score_kind = model->cross_encoder()->score_kind();
   response.reranker = reranker->name;
   response.precision = reranker->precision;
-  ASSIGN_OR_RETURN(response.scores, scores.AwaitAll());
+  absl::StatusOr<std::vector<float>> all = scores.AwaitAll();
+  if (HasReason(all.status(), reasons::kDeviceFailed)) {
+    generations_->table()->Fail(request.target.index, request.target.generation, entry.held.get(),
+                                all.status());
+  }
+  ASSIGN_OR_RETURN(response.scores, std::move(all));
   return response;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/compute_pool.h"
+#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
@@ -74,6 +75,15 @@ absl::StatusOr<int64_t> RerankHost::Footprint(absl::Span<const Manifest* const> 
   return bytes + items * kIndexBytesOfItem;
 }
 
+absl::StatusOr<std::vector<device::DeviceFootprint>> RerankHost::DeviceFootprints(
+    absl::Span<const Manifest* const> generations) {
+  std::set<std::string> models;
+  for (const Manifest* manifest : generations) {
+    for (NamedReranker& reranker : RerankersOf(*manifest)) models.insert(std::move(reranker.model));
+  }
+  return models_->DeviceFootprints(models);
+}
+
 VerifyOptions RerankHost::WhatIsServed() const {
   VerifyOptions served;
   served.vectors = false;
@@ -125,7 +135,10 @@ absl::StatusOr<GenerationHost::Loaded> RerankHost::Load(const Manifest& manifest
   }
   if (manifest.item_kind() == bundle::v1::IMAGE) {
     for (const auto& reranker : held->rerankers) {
-      RETURN_IF_ERROR(WarmUp(*held, *reranker.model, call));
+      const absl::Status warm = WarmUp(*held, *reranker.model, call);
+      // Others may have it that was held before its device failed.
+      if (HasReason(warm, reasons::kDeviceFailed)) models_->Forget(reranker.model->id());
+      RETURN_IF_ERROR(warm);
     }
   }
   return Loaded{std::move(held), nullptr};

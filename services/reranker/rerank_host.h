@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/bundle/verify.h"
+#include "common/device/device_info.h"
 #include "common/generations/generation_follower.h"
 #include "common/generations/janitor.h"
 #include "common/models/model_cache.h"
@@ -33,6 +34,8 @@ class RerankHost : public GenerationHost {
   // The models, and of features where each item's lie.  Features themselves are read when
   // they are asked for: what the machine has to spare keeps the popular ones.
   absl::StatusOr<int64_t> Footprint(absl::Span<const Manifest* const> generations) const override;
+  absl::StatusOr<std::vector<device::DeviceFootprint>> DeviceFootprints(
+      absl::Span<const Manifest* const> generations) override;
 
   // As CheckLengths.
   absl::Status Check(const Manifest& manifest) override;

@@ -4,6 +4,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/models/device_passes.h"
 
 namespace sightline {
 
@@ -23,9 +24,12 @@ absl::StatusOr<RerankerConfig> ReadRerankerConfig(ConfigFile* file) {
   config.generations = ReadGenerationOptions(root, config.store);
   config.compute = ReadComputeConfig(root);
   config.precision = ReadPrecisionOptions(root, config.compute);
+  config.place = ReadModelPlaceConfig(root);
+  // A pass of a device is as large as a batch may be.
+  const bool on_cpu = config.place.execution.on_cpu();
   BatchSchedulerOptions batching;
-  batching.max_batch_cost = 4096;
-  batching.max_batch_size = 128;
+  batching.max_batch_cost = on_cpu ? 4096 : kDevicePassRows;
+  batching.max_batch_size = on_cpu ? 128 : 1024;
   batching.max_queue_cost = 262144;
   config.engine.batching = ReadBatchSchedulerOptions(root, "batching", batching);
   config.engine.max_reading = std::max(1, config.server.max_concurrent_calls * 3 / 4);

@@ -3,6 +3,7 @@
 #define SIGHTLINE_SERVICES_RERANKER_RERANKER_CONFIG_H_
 
 #include "common/config/config.h"
+#include "common/config/device_models.h"
 #include "common/config/sections.h"
 #include "common/rpc/rpc_options.h"
 #include "services/reranker/rerank_engine.h"
@@ -15,6 +16,7 @@ struct RerankerConfig {
   GenerationOptions generations;
   ComputeConfig compute;
   PrecisionOptions precision;
+  ModelPlaceConfig place;
   RerankEngineOptions engine;
 };
 

@@ -29,7 +29,7 @@ struct RerankDomain {
   RerankDomain(const Config& config, MetricsRegistry* metrics, ComputePool* pool, Janitor* janitor);
 
   LoadedModels Models() const { return models.Loaded(); }
-  std::vector<DeviceStatus> Devices() const { return {}; }
+  std::vector<DeviceStatus> Devices() const { return models.Devices(); }
   static std::vector<int> ShardsOf(const HeldGeneration&) { return {}; }
 
   ModelCache models;

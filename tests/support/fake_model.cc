@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -51,6 +52,9 @@ absl::Status CheckWords(const WordIds& ids) {
   }
   if (std::count(ids.begin(), ids.end(), IdsOf(kBreakdown)[0]) > 0) {
     return absl::InternalError("the model has broken down");
+  }
+  if (std::count(ids.begin(), ids.end(), IdsOf(kDeviceFailure)[0]) > 0) {
+    return MakeError(reasons::kDeviceFailed, "fell off the bus");
   }
   return absl::OkStatus();
 }

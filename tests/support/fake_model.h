@@ -55,9 +55,10 @@ struct FakeServingModelOptions {
 };
 
 // A word that passes Tokenize and then fails the whole batch that it is
-// in, with InvalidArgument; and one that fails it with Internal.
+// in, with InvalidArgument; one that fails it with Internal; and one as a device that fails does.
 inline constexpr char kPoison[] = "poison";
 inline constexpr char kBreakdown[] = "breakdown";
+inline constexpr char kDeviceFailure[] = "devicefailure";
 
 // Thread-safe.
 class FakeServingModel : public Model {

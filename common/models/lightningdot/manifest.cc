@@ -50,6 +50,7 @@ int64_t LeastWeights(const bundle::v1::ModelBundleManifest& manifest) {
 
 }  // namespace
 
-const FamilyManifest lightningdot::kManifest = {&Check, &Reading, &LeastWeights};
+const FamilyManifest lightningdot::kManifest = {&Check, &Reading, &LeastWeights,
+                                                /*transformer_count=*/2};
 
 }  // namespace sightline

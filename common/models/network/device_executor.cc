@@ -4,8 +4,10 @@
 
 #include <utility>
 
+#include "common/base/clock.h"
 #include "common/base/status_macros.h"
 #include "common/kernels/device_stack.h"
+#include "common/models/device_passes.h"
 #include "common/models/inference.h"
 #include "common/models/network/block_weights.h"
 
@@ -18,7 +20,8 @@ using kernels::StackReadout;
 
 class DeviceExecutor : public TransformerExecutor {
  public:
-  explicit DeviceExecutor(std::unique_ptr<DeviceStack> stack) : stack_(std::move(stack)) {}
+  DeviceExecutor(std::unique_ptr<DeviceStack> stack, const DevicePassMetrics& metrics)
+      : stack_(std::move(stack)), metrics_(metrics) {}
 
   at::Tensor Run(const PackedParts& packed, Readout readout) const override {
     const bool first_only = readout == Readout::kFirstRows;
@@ -35,29 +38,44 @@ class DeviceExecutor : public TransformerExecutor {
     const bool all = readout == StackReadout::kAllRows;
     const at::Tensor out =
         at::empty({all ? sequences.rows() : sequences.view().count, packed.parts[0].columns()});
-    const absl::Status done = stack_->Run(sequences.view(), readout, out.data_ptr<float>());
+    kernels::PassStats stats;
+    const absl::Time began = Clock::Real()->Now();
+    const absl::Status done = stack_->Run(sequences.view(), readout, out.data_ptr<float>(), &stats);
     if (!done.ok()) throw StatusError(done);
+    metrics_.Note(stats, Clock::Real()->Now() - began);
     return out;
   }
 
   const std::unique_ptr<DeviceStack> stack_;
+  const DevicePassMetrics metrics_;
 };
+
+// Of a short text or a picture's regions with one: others come seldom enough.
+constexpr int64_t kUsualLength = 40;
+
+absl::Status WarmUp(const Execution& execution, DeviceStack* stack) {
+  if (!execution.devices->want_warm_up()) return absl::OkStatus();
+  for (const StackReadout readout : {StackReadout::kFirstRows, StackReadout::kMeanRows}) {
+    RETURN_IF_ERROR(stack->WarmUp(readout, /*has_bias=*/false, kUsualLength));
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewDeviceExecutor(
     BertEncoder encoder, const Execution& execution, int device) {
   const BertConfig& config = encoder->config();
-  kernels::DeviceStackOptions options;
-  options.shape = ShapeOf(config);
-  options.block_count = config.layer_count;
-  options.precision = execution.precision;
-  options.limits.rows = options.limits.sequences = kDevicePassRows;
-  ASSIGN_OR_RETURN(std::unique_ptr<DeviceStack> stack, execution.devices->New(options, device));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<DeviceStack> stack,
+      execution.devices->New(
+          StackOptionsOf(ShapeOf(config), config.layer_count, execution.precision), device));
   RETURN_IF_ERROR(RunGuarded("copy the weights to a device", [&] {
-    return TakeBlocks(*encoder, [&](const BlockWeights& weights) { return stack->Add(weights); });
+    RETURN_IF_ERROR(
+        TakeBlocks(*encoder, [&](const BlockWeights& weights) { return stack->Add(weights); }));
+    return WarmUp(execution, stack.get());
   }));
-  return std::make_unique<DeviceExecutor>(std::move(stack));
+  return std::make_unique<DeviceExecutor>(std::move(stack), execution.passes);
 }
 
 }  // namespace sightline

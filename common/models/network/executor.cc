@@ -4,11 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/types/optional.h"
 #include "common/base/status_macros.h"
 #include "common/kernels/cpu.h"
 #include "common/kernels/kernel_choice.h"
@@ -21,15 +18,6 @@ namespace {
 
 using kernels::KernelFor;
 using kernels::ThisCpu;
-
-// None: it is no device of `execution.devices`.
-absl::optional<int> NumberOf(const Execution& execution) {
-  int number = 0;
-  const std::vector<absl::string_view> parts = absl::StrSplit(execution.device, ':');
-  const bool is_one = execution.devices != nullptr && parts.size() == 2 &&
-                      absl::SimpleAtoi(parts[1], &number) && number >= 0;
-  return is_one ? absl::make_optional(number) : absl::nullopt;
-}
 
 absl::Status NoExecutor(const Execution& execution) {
   std::vector<std::string> known;
@@ -62,14 +50,14 @@ at::Tensor TransformerExecutor::RunMeans(const PackedParts& packed) const {
 
 absl::StatusOr<TensorGate> GateOf(const Execution& execution) {
   RETURN_IF_ERROR(kernels::CheckCpuLimit());
-  if (!execution.on_cpu() && !NumberOf(execution).has_value()) return NoExecutor(execution);
+  if (!execution.on_cpu() && !DeviceNumberOf(execution).ok()) return NoExecutor(execution);
   return TensorGate(at::kCPU);
 }
 
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,
                                                                        const Execution& execution,
                                                                        ComputePool* pool) {
-  if (const absl::optional<int> device = NumberOf(execution)) {
+  if (const auto device = DeviceNumberOf(execution); !execution.on_cpu() && device.ok()) {
     return NewDeviceExecutor(std::move(encoder), execution, *device);
   }
   const kernels::ProductKernel* const kernel = KernelFor(execution.precision, ThisCpu());

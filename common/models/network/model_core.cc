@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/models/device_passes.h"
 
 namespace sightline {
 

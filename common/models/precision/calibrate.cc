@@ -34,6 +34,25 @@ constexpr absl::Duration kLeastPatience = absl::Seconds(5);
 // Of the budget, what encoding lone texts may take.
 constexpr int kShareOfTexts = 5;
 
+// A precision, and what computes in it.
+struct Computed {
+  std::string precision;
+  std::string by;
+};
+
+// The fastest of each precision, float32 first.
+std::vector<Computed> PrecisionsOf(const Execution& execution, const std::string& device) {
+  std::vector<Computed> all;
+  if (execution.on_cpu()) {
+    for (const kernels::ProductKernel* kernel : kernels::FastestKernels(kernels::ThisCpu())) {
+      all.push_back({kernel->precision, kernel->instructions});
+    }
+  } else {
+    for (const char* precision : kernels::kStackPrecisions) all.push_back({precision, device});
+  }
+  return all;
+}
+
 class Calibration {
  public:
   Calibration(const ModelBundle& bundle, const CalibrationOptions& options, const CallContext& call)
@@ -44,10 +63,10 @@ class Calibration {
  private:
   absl::StatusOr<std::shared_ptr<const Model>> Load(const std::string& precision) const;
   // The first to be measured, which says what there is to measure.
-  absl::Status MeasureFloat32(const kernels::ProductKernel& kernel);
-  absl::Status MeasureOther(const kernels::ProductKernel& kernel, const CallContext& call);
+  absl::Status MeasureFloat32(const Computed& computed);
+  absl::Status MeasureOther(const Computed& computed, const CallContext& call);
   absl::Status FindProbes(const Model& model);
-  absl::StatusOr<PrecisionResult> Scores(ProbeRun& run, const kernels::ProductKernel& kernel,
+  absl::StatusOr<PrecisionResult> Scores(ProbeRun& run, const Computed& computed,
                                          absl::Duration budget);
   void CompareWith(const PrecisionResult& reference, PrecisionResult* result) const;
   // Of the first `text_count` texts, among the items that are scored.
@@ -64,6 +83,7 @@ class Calibration {
 absl::StatusOr<std::shared_ptr<const Model>> Calibration::Load(const std::string& precision) const {
   ModelOptions options;
   options.pool = options_.pool;
+  options.execution = options_.execution;
   options.execution.precision = precision;
   return LoadModel(bundle_, options);
 }
@@ -91,12 +111,11 @@ std::vector<std::vector<int>> Calibration::Relevant(int text_count) const {
   return relevant;
 }
 
-absl::StatusOr<PrecisionResult> Calibration::Scores(ProbeRun& run,
-                                                    const kernels::ProductKernel& kernel,
+absl::StatusOr<PrecisionResult> Calibration::Scores(ProbeRun& run, const Computed& computed,
                                                     absl::Duration budget) {
   PrecisionResult result;
-  result.set_precision(kernel.precision);
-  result.set_kernel(kernel.instructions);
+  result.set_precision(computed.precision);
+  result.set_kernel(computed.by);
   if (run.scores_pairs()) {
     ASSIGN_OR_RETURN(*result.mutable_pairs(),
                      run.ScorePairs(extent_.items, budget, &extent_.pair_texts));
@@ -117,8 +136,8 @@ void Calibration::CompareWith(const PrecisionResult& reference, PrecisionResult*
   if (result->has_texts()) compare(reference.texts(), result->mutable_texts());
 }
 
-absl::Status Calibration::MeasureFloat32(const kernels::ProductKernel& kernel) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Model> model, Load(kernel.precision));
+absl::Status Calibration::MeasureFloat32(const Computed& computed) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Model> model, Load(computed.precision));
   RETURN_IF_ERROR(FindProbes(*model));
   ProbeRun run(*model, probes_, options_.clock, call_);
   if (!run.scores_pairs() && !run.encodes_texts()) {
@@ -128,7 +147,7 @@ absl::Status Calibration::MeasureFloat32(const kernels::ProductKernel& kernel) {
   if (run.scores_pairs()) {
     ASSIGN_OR_RETURN(extent_.items, run.ItemsWithin(options_.budget));
   }
-  ASSIGN_OR_RETURN(PrecisionResult result, Scores(run, kernel, options_.budget));
+  ASSIGN_OR_RETURN(PrecisionResult result, Scores(run, computed, options_.budget));
   CompareWith(result, &result);
   *report_.add_results() = std::move(result);
   report_.set_item_count(extent_.items);
@@ -138,18 +157,18 @@ absl::Status Calibration::MeasureFloat32(const kernels::ProductKernel& kernel) {
   return absl::OkStatus();
 }
 
-absl::Status Calibration::MeasureOther(const kernels::ProductKernel& kernel,
-                                       const CallContext& call) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<const Model> model, Load(kernel.precision));
+absl::Status Calibration::MeasureOther(const Computed& computed, const CallContext& call) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<const Model> model, Load(computed.precision));
   ProbeRun run(*model, probes_, options_.clock, call);
-  ASSIGN_OR_RETURN(PrecisionResult result, Scores(run, kernel, absl::InfiniteDuration()));
+  ASSIGN_OR_RETURN(PrecisionResult result, Scores(run, computed, absl::InfiniteDuration()));
   CompareWith(report_.results(0), &result);
   *report_.add_results() = std::move(result);
   return absl::OkStatus();
 }
 
 absl::StatusOr<PrecisionReport> Calibration::Run() {
-  const ReportKey key = KeyHere(bundle_.id);
+  ASSIGN_OR_RETURN(const std::string device, DeviceNameOf(options_.execution));
+  const ReportKey key = KeyHere(bundle_.id, device);
   report_.set_format_version(1);
   report_.set_model(key.model);
   report_.set_cpu(key.cpu);
@@ -161,23 +180,30 @@ absl::StatusOr<PrecisionReport> Calibration::Run() {
     return report_;
   }
   const absl::Time began = call_.clock()->Now();
-  const auto kernels = kernels::FastestKernels(kernels::ThisCpu());
-  RETURN_IF_ERROR(MeasureFloat32(*kernels.front()));
+  const std::vector<Computed> precisions = PrecisionsOf(options_.execution, device);
+  RETURN_IF_ERROR(MeasureFloat32(precisions.front()));
   const absl::Duration patience =
       std::max(kPatience * (call_.clock()->Now() - began), kLeastPatience);
-  for (size_t i = 1; i < kernels.size(); ++i) {
+  for (size_t i = 1; i < precisions.size(); ++i) {
     const CallContext call = call_.WithDeadline(call_.clock()->Now() + patience);
-    const absl::Status measured = MeasureOther(*kernels[i], call);
+    const absl::Status measured = MeasureOther(precisions[i], call);
     // Whoever waits for all of it decides whether it goes on.
     RETURN_IF_ERROR(call_.Check("measuring precisions"));
     if (measured.ok()) continue;
     Log(Severity::kWarning, "a precision is left out",
-        {{"model", bundle_.id}, {"precision", kernels[i]->precision}, {"error", measured}});
+        {{"model", bundle_.id}, {"precision", precisions[i].precision}, {"error", measured}});
   }
   return report_;
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> DeviceNameOf(const Execution& execution) {
+  if (execution.on_cpu()) return std::string();
+  ASSIGN_OR_RETURN(const int device, DeviceNumberOf(execution));
+  ASSIGN_OR_RETURN(device::DeviceInfo info, execution.devices->Describe(device));
+  return std::move(info.name);
+}
 
 absl::StatusOr<PrecisionReport> Calibrate(const ModelBundle& bundle,
                                           const CalibrationOptions& options,

@@ -1,6 +1,10 @@
 #include "common/models/precision/chosen_precision.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/kernels/kernel_choice.h"
@@ -25,11 +29,19 @@ void LogMeasured(const PrecisionReport& report, absl::Duration elapsed) {
 }
 
 // Before anything is measured.
-absl::Status CheckNamed(const std::string& precision) {
-  const kernels::CpuFeatures& cpu = kernels::ThisCpu();
-  if (precision == kFastest || kernels::KernelFor(precision, cpu) != nullptr) {
-    return absl::OkStatus();
+absl::Status CheckNamed(const std::string& precision, const Execution& execution) {
+  if (precision == kFastest) return absl::OkStatus();
+  if (!execution.on_cpu()) {
+    const auto& known = kernels::kStackPrecisions;
+    if (std::find(std::begin(known), std::end(known), precision) != std::end(known)) {
+      return absl::OkStatus();
+    }
+    return MakeError(reasons::kPrecisionMissing,
+                     absl::StrCat("a device does not compute in ", precision, "; name ",
+                                  absl::StrJoin(known, " or "), ", or ", kFastest));
   }
+  const kernels::CpuFeatures& cpu = kernels::ThisCpu();
+  if (kernels::KernelFor(precision, cpu) != nullptr) return absl::OkStatus();
   return MakeError(
       reasons::kPrecisionMissing,
       absl::StrCat("this CPU (", kernels::NamesOf(cpu), ") has no instructions for precision ",
@@ -37,18 +49,22 @@ absl::Status CheckNamed(const std::string& precision) {
 }
 
 absl::StatusOr<PrecisionReport> FindOrMeasure(const ModelBundle& bundle,
-                                              const PrecisionOptions& options, ComputePool* idle,
+                                              const PrecisionOptions& options,
+                                              const Execution& execution, ComputePool* idle,
                                               const CallContext& call) {
   const std::string kept = ReportFolder(options.state_dir);
-  absl::StatusOr<PrecisionReport> report = FindReport({options.reports, kept}, KeyHere(bundle.id));
+  ASSIGN_OR_RETURN(const std::string device, DeviceNameOf(execution));
+  const ReportKey key = KeyHere(bundle.id, device);
+  absl::StatusOr<PrecisionReport> report = FindReport({options.reports, kept}, key);
   if (!absl::IsNotFound(report.status())) return report;
   if (!options.reports.empty()) {
     Log(Severity::kWarning, "compute.reports has no report to take",
-        {{"folder", options.reports}, {"file", ReportFile(KeyHere(bundle.id))}});
+        {{"folder", options.reports}, {"file", ReportFile(key)}});
   }
   ComputePool alone(1);
   CalibrationOptions calibration;
   calibration.pool = idle != nullptr ? idle : &alone;
+  calibration.execution = execution;
   const absl::Time began = calibration.clock->Now();
   report = Calibrate(bundle, calibration, call);
   if (!report.ok()) return report;
@@ -81,15 +97,17 @@ absl::StatusOr<PrecisionChoice> WithoutReport(const ModelBundle& bundle,
 }  // namespace
 
 absl::StatusOr<PrecisionChoice> ChosenPrecision(const ModelBundle& bundle,
-                                                const PrecisionOptions& options, ComputePool* idle,
+                                                const PrecisionOptions& options,
+                                                const Execution& execution, ComputePool* idle,
                                                 const CallContext& call) {
   if (options.policy.precision == PrecisionPolicy().precision ||
       !bundle.manifest.has_transformer()) {
     return PrecisionChoice();
   }
   RETURN_IF_ERROR(kernels::CheckCpuLimit());
-  RETURN_IF_ERROR(CheckNamed(options.policy.precision));
-  const absl::StatusOr<PrecisionReport> report = FindOrMeasure(bundle, options, idle, call);
+  RETURN_IF_ERROR(CheckNamed(options.policy.precision, execution));
+  const absl::StatusOr<PrecisionReport> report =
+      FindOrMeasure(bundle, options, execution, idle, call);
   RETURN_IF_ERROR(call.Check("measuring precisions"));
   if (!report.ok()) return WithoutReport(bundle, options.policy, report.status());
   absl::StatusOr<PrecisionChoice> choice = Choose(options.policy, *report);

@@ -7,11 +7,13 @@
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
 #include "common/bundle/model_bundle.h"
+#include "common/models/execution.h"
 #include "common/models/precision/policy.h"
 
 namespace sightline {
 
-// Without a report of this model, CPU and program it is made here (Calibrate) and kept, which takes
+// On the device that `execution` names.  Without a report of this model, CPU or device, and program
+// it is made here (Calibrate) and kept, which takes
 // up to some 15 s of `idle`, a pool in which nothing else is to be done; null: of the calling
 // thread alone, so that a server that answers meanwhile goes on with all of its pool.  Named
 // float32 asks for no report.
@@ -20,7 +22,8 @@ namespace sightline {
 // a named precision is refused (PRECISION_MISSING), or for trouble that may pass with that.
 // CANCELLED or DEADLINE_EXCEEDED when `call` ends.
 absl::StatusOr<PrecisionChoice> ChosenPrecision(const ModelBundle& bundle,
-                                                const PrecisionOptions& options, ComputePool* idle,
+                                                const PrecisionOptions& options,
+                                                const Execution& execution, ComputePool* idle,
                                                 const CallContext& call);
 
 }  // namespace sightline

@@ -133,8 +133,10 @@ bool Fits(const PrecisionReport& report, const ReportKey& key) {
 
 }  // namespace
 
-ReportKey KeyHere(absl::string_view model) {
-  return {std::string(model), kernels::NamesOf(kernels::ThisCpu()), kProgram};
+ReportKey KeyHere(absl::string_view model, absl::string_view device) {
+  std::string where = kernels::NamesOf(kernels::ThisCpu());
+  if (!device.empty()) absl::StrAppend(&where, "; ", device);
+  return {std::string(model), std::move(where), kProgram};
 }
 
 std::string ReportFile(const ReportKey& key) {

@@ -15,16 +15,17 @@
 
 namespace sightline {
 
-// A report counts where its key is that of who asks: another kind of CPU has other kernels, another
-// program may have others.
+// A report counts where its key is that of who asks: another kind of CPU or device has other
+// kernels, another program may have others.
 struct ReportKey {
   std::string model;
   std::string cpu;
   std::string program;
 };
 
-// The key of reports of `model` that this process may make and take.
-ReportKey KeyHere(absl::string_view model);
+// The key of reports of `model` that this process may make and take, where it computes on this CPU,
+// or on a device of that name.
+ReportKey KeyHere(absl::string_view model, absl::string_view device = "");
 
 std::string ReportFile(const ReportKey& key);
 

@@ -39,10 +39,10 @@ class FakeHost : public GenerationHost {
     for (const Manifest* manifest : generations) names.insert(manifest->generation());
     return 100 * static_cast<int64_t>(names.size());
   }
-  absl::StatusOr<std::vector<DeviceFootprint>> DeviceFootprints(
+  absl::StatusOr<std::vector<device::DeviceFootprint>> DeviceFootprints(
       absl::Span<const Manifest* const> generations) override {
     if (!device.ok()) return device.status();
-    return std::vector<DeviceFootprint>{{3, *Footprint(generations), *device}};
+    return std::vector<device::DeviceFootprint>{{3, *Footprint(generations), *device}};
   }
   absl::Status Verify(const Manifest& manifest, const CallContext&) override {
     verified.push_back(manifest.generation());

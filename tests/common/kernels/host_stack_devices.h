@@ -34,6 +34,9 @@ class HostStackDevices : public StackDevices {
     return NewDeviceStack<device::HostDevice, device::PlainProducts>(device_, options);
   }
 
+  // It would take minutes.
+  bool want_warm_up() const override { return false; }
+
   // Another handle of the device.
   device::HostDevice device() const { return device_; }
 

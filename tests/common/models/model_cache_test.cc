@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -11,7 +12,12 @@
 #include "common/base/read_progress.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
+#include "common/device/loss_watch.h"
+#include "common/device/product.h"
 #include "common/metrics/metrics.h"
+#include "common/models/family_manifests.h"
+#include "tests/common/kernels/host_stack_devices.h"
+#include "tests/common/models/tiny_families.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
@@ -110,6 +116,120 @@ TEST_CASE("a precision that agrees too little is no model") {
   ModelCache cache(options);
   CHECK(HasReason(cache.Get(store.model->id()).status(), reasons::kPrecisionTooFar));
   CHECK(cache.Loaded().empty());
+}
+
+TEST_CASE("what models take of a device is told before they are loaded, and until they have gone") {
+  TempDir dir;
+  const int64_t memory = int64_t{1} << 40;
+  const auto devices = std::make_shared<const kernels::HostStackDevices>(memory);
+  const auto used = [&] { return memory - devices->device().free_bytes(); };
+  for (const TinyFamily& family : TinyFamilies()) {
+    INFO(family.name);
+    const ModelBundle bundle = MakeTinyBundle(dir.path(), family);
+    ModelCacheOptions options{dir.path()};
+    options.model.execution = {"cuda:0", "float32", devices};
+    ModelCache cache(options);
+    const auto told = cache.DeviceFootprints({bundle.id});
+    REQUIRE(told.status() == absl::OkStatus());
+    REQUIRE(told->size() == 1);
+    CHECK(told->front().device == 0);
+    CHECK(told->front().limit == memory / 10 * 9);
+    auto model = cache.Get(bundle.id);
+    REQUIRE(model.status() == absl::OkStatus());
+    // Plain products take none for themselves.
+    const int64_t stacks =
+        family.manifest.has_transformer() ? TransformerCountOf(family.manifest) : 0;
+    CHECK(told->front().bytes == used() + stacks * device::kWorkspaceBytes);
+    CHECK((used() > 0) == family.manifest.has_transformer());
+    CHECK(cache.DeviceFootprints({bundle.id})->front().bytes == told->front().bytes);
+    const DeviceStatus status = cache.Devices().at(0);
+    CHECK(status.number == 0);
+    CHECK(status.name == "Host");
+    CHECK(status.memory_bytes == memory);
+    CHECK(status.held_bytes == told->front().bytes);
+    model = absl::UnknownError("let go");
+    CHECK(used() == 0);
+    CHECK(cache.Devices().at(0).held_bytes == 0);
+  }
+}
+
+TEST_CASE("the metrics page shows what is on a device, and its passes") {
+  TempDir dir;
+  const TinyStore store = MakeTinyStore(dir.path(), 1);
+  MetricsRegistry metrics;
+  ModelCacheOptions options{dir.path()};
+  options.model.execution = {"cuda:0", "float32",
+                             std::make_shared<const kernels::HostStackDevices>()};
+  options.metrics = &metrics;
+  ModelCache cache(options);
+  auto model = cache.Get(store.model->id());
+  REQUIRE(model.status() == absl::OkStatus());
+  const int64_t held = cache.Devices().at(0).held_bytes;
+  const auto shows = [&](const std::string& line) {
+    INFO(metrics.Render());
+    return metrics.Render().find("sightline_" + line + "\n") != std::string::npos;
+  };
+  CHECK(shows(absl::StrCat("device_held_bytes{device=\"0\"} ", held)));
+  const auto encode = [&] {
+    const auto text = *(*model)->Tokenize("a red fish");
+    REQUIRE((*model)->text_encoder()->Encode({text}, CallContext::Unbounded()).ok());
+  };
+  for (int i = 0; i < 3; ++i) encode();
+  CHECK(shows("device_passes_total{device=\"0\",launches=\"first\"} 1"));
+  CHECK(shows("device_passes_total{device=\"0\",launches=\"recorded\"} 2"));
+  CHECK(shows("device_pass_seconds_count{device=\"0\"} 3"));
+  CHECK(shows(absl::StrCat("device_copied_bytes_total{device=\"0\",direction=\"out\"} ",
+                           3 * 4 * store.model->dimension())));
+  model = absl::UnknownError("let go");
+  CHECK(shows("device_held_bytes{device=\"0\"} 0"));
+}
+
+TEST_CASE("models on the CPU take nothing of a device") {
+  TempDir dir;
+  const TinyStore store = MakeTinyStore(dir.path(), 1);
+  ModelCache cache({dir.path()});
+  CHECK(cache.DeviceFootprints({store.model->id()})->empty());
+  CHECK(cache.Devices().empty());
+}
+
+TEST_CASE("a model whose device has failed is forgotten, and one that is lost is told of") {
+  TempDir dir;
+  const TinyStore store = MakeTinyStore(dir.path(), 1);
+  const std::string id = store.model->id();
+  const auto devices = std::make_shared<const kernels::HostStackDevices>();
+  ModelCacheOptions options{dir.path()};
+  options.model.execution = {"cuda:0", "float32", devices};
+  options.device_memory_limit = 12345;
+  std::vector<absl::Status> lost;
+  options.on_device_lost = [&](const absl::Status& why) { lost.push_back(why); };
+  ModelCache cache(options);
+  const auto first = cache.Get(id);
+  REQUIRE(first.status() == absl::OkStatus());
+  CHECK(cache.DeviceFootprints({id})->front().limit == 12345);
+  cache.Forget(id);
+  const auto second = cache.Get(id);
+  REQUIRE(second.status() == absl::OkStatus());
+  CHECK(*first != *second);
+  devices->device().Break(MakeError(reasons::kDeviceFailed, "fell off the bus"));
+  for (int i = 1; i <= device::LossWatch::kLostAfter + 1; ++i) {
+    cache.Forget(id);
+    CHECK(HasReason(cache.Get(id).status(), reasons::kDeviceFailed));
+    CHECK(lost.size() == (i < device::LossWatch::kLostAfter ? 0 : 1));
+  }
+}
+
+TEST_CASE("a cross-encoder that prepares features alone has no use for a device") {
+  TempDir dir;
+  const TinyStore store = MakeTinyStore(dir.path(), 1);
+  const int64_t memory = int64_t{1} << 40;
+  const auto devices = std::make_shared<const kernels::HostStackDevices>(memory);
+  ModelCacheOptions options{dir.path()};
+  options.model.execution = {"cuda:0", "float32", devices};
+  ModelCache cache(options);
+  const auto model = cache.GetPreparing(store.model->id());
+  REQUIRE(model.status() == absl::OkStatus());
+  CHECK(devices->device().free_bytes() == memory);
+  CHECK(cache.Devices().at(0).held_bytes == 0);
 }
 
 TEST_CASE("a cross-encoder that prepares features alone is measured by nobody") {

@@ -61,7 +61,7 @@ struct Rig {
     REQUIRE(loaded.ok());
     return std::static_pointer_cast<const SearchGeneration>(loaded->held);
   }
-  std::vector<DeviceFootprint> Told(std::vector<const Manifest*> of) const {
+  std::vector<device::DeviceFootprint> Told(std::vector<const Manifest*> of) const {
     auto told = host->DeviceFootprints(of);
     REQUIRE(told.ok());
     return *std::move(told);
@@ -127,13 +127,13 @@ TEST_CASE("a server of some shards has them on all of its devices") {
 TEST_CASE("what is told of devices is what is held of them, until it is let go") {
   Rig rig;
   std::map<int, int64_t> told;
-  for (const DeviceFootprint& each : rig.Told({&rig.manifest})) {
+  for (const device::DeviceFootprint& each : rig.Told({&rig.manifest})) {
     told[each.device] = each.bytes;
     CHECK(each.limit == Rig::kMemory / 10 * 9);
   }
   CHECK(told.size() == 2);
   CHECK(told[1] > told[0]);
-  for (const DeviceFootprint& each : rig.Told({&rig.manifest, &rig.manifest})) {
+  for (const device::DeviceFootprint& each : rig.Told({&rig.manifest, &rig.manifest})) {
     CHECK(each.bytes == 2 * told[each.device]);
   }
   auto held = rig.Hold(rig.host.get());
@@ -245,11 +245,11 @@ TEST_CASE("a device that worked and is lost is told of after some loads, and onc
     return host.Load(rig.manifest, false, kCall).status();
   };
   // One that never worked may do so in a moment.
-  for (int i = 0; i < 2 * SearchDevices::kLostAfter; ++i) CHECK(load(failure) == failure);
+  for (int i = 0; i < 2 * device::LossWatch::kLostAfter; ++i) CHECK(load(failure) == failure);
   CHECK(load(absl::OkStatus()).ok());
-  for (int i = 1; i < SearchDevices::kLostAfter; ++i) CHECK(load(failure) == failure);
+  for (int i = 1; i < device::LossWatch::kLostAfter; ++i) CHECK(load(failure) == failure);
   CHECK(load(absl::OkStatus()).ok());  // it was not lost
-  for (int i = 1; i < SearchDevices::kLostAfter; ++i) CHECK(load(failure) == failure);
+  for (int i = 1; i < device::LossWatch::kLostAfter; ++i) CHECK(load(failure) == failure);
   CHECK(lost.empty());
   for (int i = 0; i < 3; ++i) CHECK(load(failure) == failure);
   CHECK(lost == std::vector<absl::Status>{failure});

@@ -127,6 +127,17 @@ TEST_CASE("a model that breaks down fails all, and is not asked again for each")
   CHECK(rig.model->text_batches() == std::vector<int>{1, 2});
 }
 
+TEST_CASE("a device that fails takes the generation out of service, with a reason") {
+  Rig rig;
+  const Answer failed = rig.Encode(rig.Texts({kDeviceFailure}));
+  CHECK(absl::IsUnavailable(failed.status()));
+  CHECK(HasReason(failed.status(), reasons::kDeviceFailed));
+  const auto entry = rig.generations.table()->Get("images", "g1");
+  CHECK(entry->state == HoldState::kRefused);
+  CHECK(HasReason(entry->refusal, reasons::kDeviceFailed));
+  CHECK(HasReason(rig.Encode(rig.Texts({"fish"})).status(), reasons::kGenerationNotHeld));
+}
+
 TEST_CASE("a text that cannot be tokenized is refused before anything is queued") {
   Rig rig;
   CHECK(absl::IsInvalidArgument(rig.Encode(rig.Texts({" "})).status()));

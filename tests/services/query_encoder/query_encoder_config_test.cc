@@ -38,6 +38,12 @@ TEST_CASE("store and indexes are enough") {
   CHECK(config->engine.max_queries == 256);
 }
 
+TEST_CASE("models are on the CPU unless a device is named, which this program was built without") {
+  CHECK(Read(kLeast)->place.execution.on_cpu());
+  CHECK_THAT(ProblemsOf(std::string(kLeast) + "device: {kind: cuda}\n"),
+             Contains("device.kind") && Contains("--config=cuda"));
+}
+
 TEST_CASE("what the file says counts") {
   const auto config = Read(std::string(kLeast) + R"(
 text_batching: {max_batch_cost: 100, workers: 3}

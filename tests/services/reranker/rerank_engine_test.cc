@@ -191,6 +191,19 @@ TEST_CASE("a model that breaks down fails all, and is not asked again for each")
   CHECK(rig.model->pair_batches() == std::vector<int>{1, 2});
 }
 
+TEST_CASE("a device that fails takes the generation out of service, with a reason") {
+  Rig rig;
+  const Scored failed = rig.Rerank(rig.Texts(kDeviceFailure, {Image("a"), Image("b")}));
+  CHECK(absl::IsUnavailable(failed.status()));
+  CHECK(HasReason(failed.status(), reasons::kDeviceFailed));
+  const auto entry = rig.generations.table()->Get("images", "g1");
+  CHECK(entry->state == HoldState::kRefused);
+  CHECK(HasReason(entry->refusal, reasons::kDeviceFailed));
+  CHECK(
+      HasReason(rig.Rerank(rig.Texts("fish", {Image("a")})).status(), reasons::kGenerationNotHeld));
+  CHECK(rig.generations.table()->Get("captions", "g1")->state == HoldState::kReady);
+}
+
 TEST_CASE("stored items of every shard, and features that came along, are one request") {
   Rig rig;
   const std::vector<WordItem> zero = rig.images.ItemsOf(0);

@@ -50,6 +50,17 @@ compute: {threads: 3, deterministic: true, precision: int8}
   CHECK(config->precision.policy.precision == "int8");
 }
 
+TEST_CASE("models are on the CPU unless a device is named, which this program was built without") {
+  CHECK(Read(kLeast)->place.execution.on_cpu());
+  CHECK(Read(std::string(kLeast) + "device: {kind: cpu}\n")->place.execution.on_cpu());
+  CHECK_THAT(ProblemsOf(std::string(kLeast) + "device: {kind: cuda}\n"),
+             Contains("device.kind") && Contains("--config=cuda"));
+  CHECK_THAT(ProblemsOf(std::string(kLeast) + "device: {kind: cuda, numbers: [0, 1]}\n"),
+             Contains("device.numbers") && Contains("start one for each"));
+  CHECK_THAT(ProblemsOf(std::string(kLeast) + "device: {required: true}\n"),
+             Contains("device.required"));
+}
+
 TEST_CASE("all problems are said at once") {
   const std::string problems = ProblemsOf(R"(
 store: /data

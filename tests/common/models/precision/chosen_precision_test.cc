@@ -7,6 +7,7 @@
 #include "common/kernels/kernel_choice.h"
 #include "common/models/precision/agreement.h"
 #include "common/models/precision/report.h"
+#include "tests/common/kernels/host_stack_devices.h"
 #include "tests/common/models/tiny_model.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -25,7 +26,7 @@ struct Rig {
     return options;
   }
   absl::StatusOr<PrecisionChoice> Choice(const PrecisionOptions& options) {
-    return ChosenPrecision(bundle, options, nullptr, kCall);
+    return ChosenPrecision(bundle, options, Execution(), nullptr, kCall);
   }
 
   TempDir store, state;
@@ -43,6 +44,31 @@ void Reverse(int texts, bundle::v1::PrecisionReport* report) {
     *pairs.mutable_agreement() = Compare(reference, pairs.scores(), items,
                                          std::vector<std::vector<int>>(reference.size() / items));
   }
+}
+
+TEST_CASE("on a device its own precisions are measured, and kept under its name") {
+  Rig rig;
+  const Execution on_device = {"cuda:0", "float32",
+                               std::make_shared<const kernels::HostStackDevices>()};
+  const auto choose = [&](const std::string& precision) {
+    return ChosenPrecision(rig.bundle, rig.Options(precision), on_device, nullptr, kCall);
+  };
+  CHECK(choose("float32")->precision == "float32");
+  const auto bfloat16 = choose("bfloat16");
+  REQUIRE(bfloat16.status() == absl::OkStatus());
+  CHECK(bfloat16->precision == "bfloat16");
+  CHECK(choose("fastest").ok());
+  const absl::Status missing = choose("int8").status();
+  CHECK(HasReason(missing, reasons::kPrecisionMissing));
+  CHECK_THAT(std::string(missing.message()), Catch::Contains("float32 or bfloat16"));
+  const std::vector<std::string> kept = {ReportFolder(rig.state.path())};
+  CHECK(absl::IsNotFound(FindReport(kept, KeyHere(rig.bundle.id)).status()));
+  const auto report = FindReport(kept, KeyHere(rig.bundle.id, "Host"));
+  REQUIRE(report.status() == absl::OkStatus());
+  REQUIRE(report->results_size() == 2);
+  CHECK(report->results(0).precision() == "float32");
+  CHECK(report->results(1).precision() == "bfloat16");
+  CHECK(report->results(1).kernel() == "Host");
 }
 
 TEST_CASE("what is measured is kept, and the next start takes it") {
@@ -75,7 +101,7 @@ TEST_CASE("an idle pool measures, and without one a thread of its own does") {
     Rig rig;
     ComputePool idle(threads);
     ComputePool* const pool = threads == 1 ? nullptr : &idle;
-    REQUIRE(ChosenPrecision(rig.bundle, rig.Options("fastest"), pool, kCall).ok());
+    REQUIRE(ChosenPrecision(rig.bundle, rig.Options("fastest"), Execution(), pool, kCall).ok());
     const auto report = FindReport({ReportFolder(rig.state.path())}, KeyHere(rig.bundle.id));
     REQUIRE(report.ok());
     CHECK(report->thread_count() == threads);
@@ -108,16 +134,18 @@ TEST_CASE("what cannot be measured is float32 where nothing is named, else a ref
   TempDir store;
   const auto bundle = WriteModelBundle(store.path(), rig.bundle.manifest, files);
   REQUIRE(bundle.status() == absl::OkStatus());
-  const auto fastest = ChosenPrecision(*bundle, rig.Options("fastest"), nullptr, kCall);
+  const auto fastest =
+      ChosenPrecision(*bundle, rig.Options("fastest"), Execution(), nullptr, kCall);
   REQUIRE(fastest.status() == absl::OkStatus());
   CHECK(fastest->precision == "float32");
-  CHECK(HasReason(ChosenPrecision(*bundle, rig.Options("int8"), nullptr, kCall).status(),
-                  reasons::kPrecisionMissing));
+  CHECK(
+      HasReason(ChosenPrecision(*bundle, rig.Options("int8"), Execution(), nullptr, kCall).status(),
+                reasons::kPrecisionMissing));
   // Who does not wait for it any more is told so, and no choice is made for him.
   const CallContext call = kCall.Child();
   call.cancellation()->Cancel();
-  CHECK(
-      absl::IsCancelled(ChosenPrecision(*bundle, rig.Options("fastest"), nullptr, call).status()));
+  CHECK(absl::IsCancelled(
+      ChosenPrecision(*bundle, rig.Options("fastest"), Execution(), nullptr, call).status()));
 }
 
 TEST_CASE("a precision that this CPU lacks is refused before anything is measured") {
