@@ -20,6 +20,18 @@ namespace {
 // More than any machine has.
 constexpr int kMostDevices = 64;
 
+// What the file does not say the environment may, as where a container is given a device.
+std::string DeviceKind(ConfigReader& section) {
+  const std::vector<std::string> kinds = {"cpu", "cuda"};
+  const std::string otherwise = ProcessEnvironment()(kDeviceVariable).value_or(kinds[0]);
+  if (std::find(kinds.begin(), kinds.end(), otherwise) == kinds.end()) {
+    section.AddProblem("kind", absl::StrCat("$", kDeviceVariable, " is '", otherwise, "'; it is ",
+                                            kinds[0], " or ", kinds[1]));
+    return kinds[0];
+  }
+  return section.Choice("kind", otherwise, kinds);
+}
+
 }  // namespace
 
 StoreConfig ReadStoreConfig(ConfigReader root) {
@@ -110,7 +122,7 @@ std::vector<int> ReadNumbers(ConfigReader& section, absl::string_view name, int 
 DeviceConfig ReadDeviceConfig(ConfigReader root, int most) {
   ConfigReader section = root.Section("device");
   DeviceConfig config;
-  const bool cuda = section.Choice("kind", "cpu", {"cpu", "cuda"}) == "cuda";
+  const bool cuda = DeviceKind(section) == "cuda";
   config.numbers = ReadNumbers(section, "numbers", kMostDevices, "device");
   config.memory_limit = section.Bytes("memory_limit", 0, 1, std::numeric_limits<int64_t>::max());
   if (cuda) {

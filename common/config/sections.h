@@ -23,7 +23,7 @@
 //     least_agreement: 0.98       # with float32, of the ten best
 //     reports: /etc/sightline/precision   # that came with the deployment; default: none
 //   device:                       # of servers that can compute on GPUs
-//     kind: cpu                   # or cuda
+//     kind: cpu                   # or cuda; default: $SIGHTLINE_DEVICE, else cpu
 //     numbers: [0]                # of the machine's devices; encoders and rerankers use one
 //     memory_limit: 70GiB         # of each; default: nine tenths of what it has
 //   batching: {max_batch_cost: 4096, max_batch_size: 256, max_queue_cost: 65536,
@@ -80,6 +80,7 @@ PrecisionOptions ReadPrecisionOptions(ConfigReader root, const ComputeConfig& co
 
 // The section `device`, but for what one server alone has in it.  What names no device is as by
 // default: none.
+inline constexpr char kDeviceVariable[] = "SIGHTLINE_DEVICE";
 struct DeviceConfig {
   std::vector<int> numbers;  // of devices that are used; none: the CPU
   int64_t memory_limit = 0;  // of each; 0: what is usual

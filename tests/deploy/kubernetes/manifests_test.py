@@ -224,6 +224,26 @@ def check_object_store_in_production(tree, models):
              "'patches' more than once" in done.stderr else [done.stderr])
 
 
+def check_gpus(tree, models):
+    """Any of the servers may compute on GPUs, in production and with all else that it has."""
+    kinds = ("index-search", "query-encoder", "reranker")
+    for chosen in [c for n in range(1, len(kinds) + 1) for c in itertools.combinations(kinds, n)]:
+        folder = tree.overlay("gpus")
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tree.overlay("production"), folder)
+        readme.give_gpus(tree.readme, folder, chosen)
+        done = tree.fleet("gpus", "--shards=2", *IMAGES)
+        documents = tree.render("gpus")
+        case(f"production with GPUs for {', '.join(chosen)}",
+             done.stderr.splitlines() or said(checks.offences(documents, models)))
+        fleet = checks.Fleet(documents)
+        case("they have one each, and nobody else has", [
+            f"{name}: {count}" for name, count in
+            ((d["metadata"]["name"], rendered.gpus_of(d)) for d in fleet.deployments)
+            if count != int(name.startswith(chosen))])
+        case("nobody scales them", set(chosen) & set(fleet.scaled()))
+
+
 def check_fleet_script(tree, models):
     """What fleet.py refuses, and what it notices."""
     for arguments in (["--shards=0"], ["--shards=701"], ["--workers=x"], ["--image=other=a@" + DIGEST],
@@ -301,6 +321,7 @@ def main(root, tools):
         check_mistakes(tree, models)
         check_readme(tree, root)
         check_object_store_in_production(tree, models)
+        check_gpus(tree, models)
         check_fleet_script(tree, models)
         check_most_shards(tree)
     finally:

@@ -61,6 +61,18 @@ def give_object_store(text, overlay, endpoint):
         target.write(made)
 
 
+def give_gpus(text, overlay, kinds):
+    """Likewise, of the components for these servers."""
+    lines = block(text, "### On GPUs").splitlines()
+    path = os.path.join(overlay, "kustomization.yaml")
+    with open(path, encoding="utf-8") as source:
+        made = source.read()
+    wanted = "".join(line + "\n" for line in lines if line.endswith(tuple("gpu-" + kind for kind in kinds)))
+    made = re.sub(r"(?m)^(components:\n(?:  - .*\n)+)", lambda match: match[1] + wanted, made)
+    with open(path, "w", encoding="utf-8") as target:
+        target.write(made)
+
+
 def main(path, what, *arguments):
     with open(path, encoding="utf-8") as source:
         text = source.read()

@@ -115,6 +115,12 @@ def job_of(cron):
     return cron["spec"]["jobTemplate"]["spec"]
 
 
+def gpus_of(deployment):
+    """How many its first container may use."""
+    return int(dig(deployment, "spec", "template", "spec", "containers", 0, "resources", "limits",
+                   "nvidia.com/gpu", default="0"))
+
+
 def containers_of(pod):
     return pod["spec"]["containers"] + pod["spec"].get("initContainers", [])
 

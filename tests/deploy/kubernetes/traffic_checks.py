@@ -5,7 +5,7 @@ import re
 
 import yaml
 
-from rendered import check, dig, matches, seconds, title
+from rendered import check, dig, gpus_of, matches, seconds, title
 
 ADAPTER_RULES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../deploy/kubernetes/components",
                              "autoscaling-queue-time/adapter_rules.yaml")
@@ -82,7 +82,9 @@ def drain(fleet):
 def rollout(fleet):
     for deployment in fleet.deployments:
         update = dig(deployment, "spec", "strategy", "rollingUpdate", default={})
-        if (update.get("maxSurge"), update.get("maxUnavailable")) != (1, 0):
+        # Beside a pod with a GPU there is seldom another GPU.
+        wanted = (0, 1) if gpus_of(deployment) else (1, 0)
+        if (update.get("maxSurge"), update.get("maxUnavailable")) != wanted:
             yield f"{title(deployment)}: surges by {update.get('maxSurge')} with {update.get('maxUnavailable')} unavailable"
         if deployment["spec"].get("progressDeadlineSeconds", 600) < 3600:
             yield f"{title(deployment)}: a rollout counts as stuck while a pod may still be loading"

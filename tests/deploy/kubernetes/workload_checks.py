@@ -2,7 +2,7 @@
 
 import re
 
-from rendered import check, config_maps_of, containers_of, dig, job_of, labels_of, size, title
+from rendered import check, config_maps_of, containers_of, dig, gpus_of, job_of, labels_of, size, title
 
 
 @check("2.restricted")
@@ -128,6 +128,24 @@ def two_of_all(fleet):
         count = least.get(name, deployment["spec"].get("replicas", 1))
         if count < 2:
             yield f"{title(deployment)}: {count} replica in production"
+
+
+@check("2.gpu")
+def gpu(fleet):
+    """Who computes on a GPU is given one, whole, may run where they are, and is told so."""
+    for deployment in fleet.deployments:
+        container = dig(deployment, "spec", "template", "spec", "containers", 0)
+        told = [e.get("value") for e in container.get("env", []) if e["name"] == "SIGHTLINE_DEVICE"]
+        count = gpus_of(deployment)
+        if (count > 0) != (told == ["cuda"]):
+            yield f"{title(deployment)}: has {count} GPUs, and is told {told}"
+        if count == 0:
+            continue
+        if dig(container, "resources", "requests", "nvidia.com/gpu") != str(count):
+            yield f"{title(deployment)}: requests other GPUs than its limit"
+        tolerated = [t["key"] for t in dig(deployment, "spec", "template", "spec", "tolerations", default=[])]
+        if "nvidia.com/gpu" not in tolerated:
+            yield f"{title(deployment)}: does not run on nodes that are kept for GPUs"
 
 
 @check("2.one-shard-count")

@@ -33,6 +33,10 @@ plant("a CronJob of too long a name", "2.names", ("CronJob", "trainer", ("metada
 plant("a port of too long a name", "2.names", ("Deployment", "router", (*FIRST, "ports", 0, "name"), "grpc-of-the-router"))
 plant("threads of the whole node", "2.memory",
       ("Deployment", "query-encoder", (*FIRST, "resources", "limits", "cpu"), None))
+plant("a GPU that nobody is given", "2.gpu",
+      ("Deployment", "reranker", (*FIRST, "env"), [{"name": "SIGHTLINE_DEVICE", "value": "cuda"}]))
+plant("a GPU that nobody knows of", "2.gpu",
+      ("Deployment", "reranker", (*FIRST, "resources", "limits", "nvidia.com/gpu"), "1"))
 plant("a configuration without a hash", "2.hashed-configuration",
       ("ConfigMap", "router-", ("metadata", "name"), "router"),
       ("Deployment", "router", (*POD, "volumes", 0, "configMap", "name"), "router"))

@@ -1,5 +1,6 @@
 #include "services/reranker/reranker_config.h"
 
+#include <cstdlib>
 #include <string>
 
 #include "tests/support/catch.h"
@@ -59,6 +60,20 @@ TEST_CASE("models are on the CPU unless a device is named, which this program wa
              Contains("device.numbers") && Contains("start one for each"));
   CHECK_THAT(ProblemsOf(std::string(kLeast) + "device: {required: true}\n"),
              Contains("device.required"));
+}
+
+TEST_CASE("the environment may name a device where the file does not") {
+  const auto with = [](const char* value, const std::string& text) {
+    setenv("SIGHTLINE_DEVICE", value, /*overwrite=*/1);
+    const auto config = Read(kLeast + text);
+    unsetenv("SIGHTLINE_DEVICE");
+    return std::string(config.status().message());
+  };
+  CHECK_THAT(with("cuda", ""), Contains("--config=cuda"));
+  CHECK(with("cuda", "device: {kind: cpu}\n").empty());
+  CHECK(with("cpu", "").empty());
+  CHECK(with("", "").empty());
+  CHECK_THAT(with("tpu", ""), Contains("$SIGHTLINE_DEVICE is 'tpu'"));
 }
 
 TEST_CASE("all problems are said at once") {
