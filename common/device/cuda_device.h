@@ -132,7 +132,10 @@ class CudaDevice {
                              absl::StrCat("cannot pin ", bytes, " bytes")));
     return memory;
   }
-  void FreeOnHost(void* memory) { (void)cudaFreeHost(memory); }
+  void FreeOnHost(void* memory) {
+    (void)cudaSetDevice(index_);
+    (void)cudaFreeHost(memory);
+  }
 
   // Loads a kernel, so that a device for which none was compiled is found out before anything is
   // asked for, and memory for it is taken.
@@ -194,8 +197,8 @@ class CudaDevice {
     cudaGraphExec_t launches_;
   };
 
-  // Of what `ask` asks for, none of which is done.  Kernels have been launched before: what loads
-  // one cannot be recorded.
+  // Of what `ask` asks for, none of which is done; it does not throw.  Kernels have been launched
+  // before: what loads one cannot be recorded.
   template <typename Ask>
   absl::StatusOr<Recording> Record(const Ask& ask) {
     RETURN_IF_ERROR(Use());

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -25,8 +26,9 @@ namespace sightline::device {
 // OK, or what cuBLASLt says.
 inline absl::Status StatusOf(cublasStatus_t status, absl::string_view what) {
   if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
-  return MakeError(reasons::kDeviceFailed,
-                   absl::StrCat(what, ": cuBLASLt's status ", static_cast<int>(status)));
+  const std::string message = absl::StrCat(what, ": cuBLASLt's status ", static_cast<int>(status));
+  return status == CUBLAS_STATUS_ALLOC_FAILED ? absl::ResourceExhaustedError(message)
+                                              : MakeError(reasons::kDeviceFailed, message);
 }
 
 // Of one device, which outlives it.  For one thread at a time.
@@ -34,12 +36,13 @@ class CudaProducts {
  public:
   static absl::StatusOr<CudaProducts> Open(CudaDevice* device) {
     CudaProducts products;
-    cublasLtHandle_t handle = nullptr;
-    RETURN_IF_ERROR(StatusOf(cublasLtCreate(&handle), "opening cuBLASLt"));
-    products.handle_.reset(handle);
+    // Also has the library find the device current.
     ASSIGN_OR_RETURN(void* const workspace, device->Allocate(kWorkspaceBytes));
     products.workspace_ = {workspace,
                            [device](void* memory) { device->Free(memory, kWorkspaceBytes); }};
+    cublasLtHandle_t handle = nullptr;
+    RETURN_IF_ERROR(StatusOf(cublasLtCreate(&handle), "opening cuBLASLt"));
+    products.handle_.reset(handle);
     return products;
   }
 
@@ -146,6 +149,12 @@ class CudaProducts {
     RETURN_IF_ERROR(StatusOf(
         cublasLtMatmulPreferenceSetAttribute(created, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                              &workspace, sizeof(workspace)),
+        "choosing an algorithm"));
+    // Sums of parts of a product are float32, too.
+    const uint32_t reduction = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    RETURN_IF_ERROR(StatusOf(
+        cublasLtMatmulPreferenceSetAttribute(created, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                             &reduction, sizeof(reduction)),
         "choosing an algorithm"));
     cublasLtMatmulHeuristicResult_t best = {};
     int count = 0;

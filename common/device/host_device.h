@@ -139,9 +139,13 @@ class HostDevice {
   // What was asked for, to be asked for again at once.
   using Recording = std::vector<std::function<void()>>;
 
+  // From now on nothing can be recorded.
+  void RefuseToRecord() { state_->records = false; }
+
   // Of what `ask` asks for, none of which is done.
   template <typename Ask>
   absl::StatusOr<Recording> Record(const Ask& ask) {
+    if (!state_->records) return absl::UnavailableError("somebody else waits for the device");
     std::vector<std::function<void()>> others = std::exchange(state_->waiting, {});
     const absl::Status asked = ask();
     Recording recording = std::exchange(state_->waiting, std::move(others));
@@ -165,6 +169,7 @@ class HostDevice {
   struct State {
     int64_t left = 0;
     int64_t launches = 0;
+    bool records = true;
     std::vector<std::function<void()>> waiting;
     absl::Status failure;
   };

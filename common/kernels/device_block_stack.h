@@ -48,8 +48,9 @@ class DeviceBlockStack : public DeviceStack {
     return stack;
   }
 
-  // Of the rows' numbers.
   static constexpr int kMostHead = 128;
+  // Buckets of usual passes are some two hundred; each recording takes a fraction of a megabyte.
+  static constexpr size_t kMostRecordings = 1024;
 
   absl::Status Add(const BlockWeights& weights) override {
     MutexLock lock(mutex_);
@@ -67,14 +68,17 @@ class DeviceBlockStack : public DeviceStack {
     std::vector<float> out(numbers.size());
     for (int64_t rows = 1; rows <= options_.limits.rows; rows = BucketRows(rows) + 1) {
       const int64_t bucket = std::min(BucketRows(rows), options_.limits.rows);
-      const int64_t count = std::clamp<int64_t>(bucket / std::max<int64_t>(usual_length, 1), 1,
-                                                options_.limits.sequences);
-      std::vector<int64_t> lengths(count, bucket / count);
-      lengths.back() += bucket % count;
-      const RowPart part = {numbers.data(), Dtype::kFloat32, nullptr, bucket};
-      const Sequences sequences = {&part, 1, has_bias ? bias.data() : nullptr, lengths.data(),
-                                   count};
-      RETURN_IF_ERROR(Run(sequences, readout, out.data()));
+      // Half, once and twice as long as usual: as many sequences as buckets tell apart.
+      for (const int64_t length : {usual_length / 2, usual_length, 2 * usual_length}) {
+        const int64_t count = std::clamp<int64_t>(bucket / std::max<int64_t>(length, 1), 1,
+                                                  options_.limits.sequences);
+        std::vector<int64_t> lengths(count, bucket / count);
+        lengths.back() += bucket % count;
+        const RowPart part = {numbers.data(), Dtype::kFloat32, nullptr, bucket};
+        const Sequences sequences = {&part, 1, has_bias ? bias.data() : nullptr, lengths.data(),
+                                     count};
+        RETURN_IF_ERROR(Run(sequences, readout, out.data()));
+      }
     }
     return absl::OkStatus();
   }
@@ -132,6 +136,11 @@ class DeviceBlockStack : public DeviceStack {
     if (head > kMostHead) {
       return absl::InvalidArgumentError(
           absl::StrCat("heads of ", head, " numbers; on a device they have at most ", kMostHead));
+    }
+    if (shape.hidden_size > AddAndNorm<Number>::kMostColumns) {
+      return absl::InvalidArgumentError(absl::StrCat("rows of ", shape.hidden_size,
+                                                     " numbers; on a device they have at most ",
+                                                     AddAndNorm<Number>::kMostColumns));
     }
     if (shape.hidden_size % 8 != 0 || shape.intermediate_size % 8 != 0) {
       return absl::InvalidArgumentError(
@@ -208,8 +217,16 @@ class DeviceBlockStack : public DeviceStack {
   absl::Status RunPass(const Sequences& sequences, StackReadout readout, float* out,
                        PassStats* stats) REQUIRES(mutex_) {
     if (sequences.count == 0) return absl::OkStatus();
-    int64_t rows = 0;
-    for (int64_t i = 0; i < sequences.count; ++i) rows += sequences.lengths[i];
+    int64_t rows = 0, shortest = 1, in_parts = 0;
+    for (int64_t i = 0; i < sequences.count; ++i) {
+      rows += sequences.lengths[i];
+      shortest = std::min(shortest, sequences.lengths[i]);
+    }
+    for (int64_t i = 0; i < sequences.part_count; ++i) in_parts += sequences.parts[i].rows;
+    if (shortest < 1 || in_parts != rows) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "sequences of ", rows, " rows, the shortest of ", shortest, ", in parts of ", in_parts));
+    }
     if (rows > options_.limits.rows || sequences.count > options_.limits.sequences) {
       return absl::InvalidArgumentError(
           absl::StrCat("a pass of ", rows, " rows and ", sequences.count, " sequences; at most ",
@@ -227,14 +244,16 @@ class DeviceBlockStack : public DeviceStack {
     RETURN_IF_ERROR(device_.Wait());
     std::copy_n(host_read_.data(), count, out);
     *stats = {is_known, bytes, Array<float>::Bytes(count)};
-    return is_known ? absl::OkStatus() : Record(bucket);
+    if (!is_known) Record(bucket);
+    return absl::OkStatus();
   }
 
-  absl::Status Record(const PassBucket& bucket) REQUIRES(mutex_) {
-    ASSIGN_OR_RETURN(typename Device::Recording recording,
-                     device_.Record([&]() REQUIRES(mutex_) { return Launch(bucket); }));
-    recordings_.emplace(bucket, std::move(recording));
-    return absl::OkStatus();
+  // What cannot be recorded, as when somebody else waits for all of the device meanwhile, is
+  // launched as before, and tried again; so is what would be one too many.
+  void Record(const PassBucket& bucket) REQUIRES(mutex_) {
+    if (recordings_.size() >= kMostRecordings) return;
+    auto recording = device_.Record([&]() REQUIRES(mutex_) { return Launch(bucket); });
+    if (recording.ok()) recordings_.emplace(bucket, *std::move(recording));
   }
 
   // What a pass lies in, of one bucket.
@@ -271,8 +290,9 @@ class DeviceBlockStack : public DeviceStack {
       RETURN_IF_ERROR(LaunchBlock(blocks_[i], bucket, pass, all));
     }
     if (bucket.readout == StackReadout::kMeanRows) {
-      return LaunchRows(bucket.sequences, MeanRows<Number>{pass.counts, pass.ranges, x_.data(),
-                                                           hidden_, read_.data()});
+      const int pieces = bucket.sequences * MeanRows<Number>::WarpsOf(hidden_);
+      return LaunchRows(
+          pieces, MeanRows<Number>{pass.counts, pass.ranges, x_.data(), hidden_, read_.data()});
     }
     Rows read = all;
     if (first) {
@@ -327,7 +347,7 @@ class DeviceBlockStack : public DeviceStack {
         LaunchNorm(product_.data(), residual, block.attention_norm, x, attended_.data()));
     RETURN_IF_ERROR(Multiply(attended_.data(), block.intermediate, 0, middle_, x.bucket, hidden_,
                              wide_.data()));
-    RETURN_IF_ERROR(LaunchRows(x.bucket, Gelu<Number>{x.count, middle_, wide_.data()}));
+    RETURN_IF_ERROR(LaunchGelu(x));
     RETURN_IF_ERROR(
         Multiply(wide_.data(), block.output, 0, hidden_, x.bucket, middle_, product_.data()));
     return LaunchNorm(product_.data(), attended_.data(), block.output_norm, x, x.numbers);
@@ -375,6 +395,15 @@ class DeviceBlockStack : public DeviceStack {
     if (task.head_size <= 32) return device_.Launch(blocks, Attend<Number, 32>{task});
     if (task.head_size <= 64) return device_.Launch(blocks, Attend<Number, 64>{task});
     return device_.Launch(blocks, Attend<Number, kMostHead>{task});
+  }
+
+  // Of what wide_ has.
+  absl::Status LaunchGelu(const Rows& rows) REQUIRES(mutex_) {
+    using Step = Gelu<Number>;
+    constexpr int64_t kMostBlocks = 4096;
+    const int64_t fours = int64_t{rows.bucket} * middle_ / Step::kFour;
+    const int64_t blocks = std::min((fours + Step::kThreads - 1) / Step::kThreads, kMostBlocks);
+    return device_.Launch(static_cast<int>(blocks), Step{rows.count, middle_, wide_.data()});
   }
 
   // A step whose warps take a row each.

@@ -49,12 +49,13 @@ class DeviceStack {
   // Copies the next block, whose weights nobody needs afterwards.  Exactly block_count are added.
   virtual absl::Status Add(const BlockWeights& weights) = 0;
 
-  // Runs a pass of each size with sequences of about `usual_length` rows, so that no request is the
-  // first to want what is made for it.
+  // Runs passes of each size with sequences of about `usual_length` rows, so that few requests are
+  // the first to want what is made for them.
   virtual absl::Status WarmUp(StackReadout readout, bool has_bias, int64_t usual_length) = 0;
 
   // A row's result does not depend on the other sequences of its pass beyond what a product of
-  // another height rounds differently.  InvalidArgument for more than the limits; UNAVAILABLE
+  // another height rounds differently.  InvalidArgument for more than the limits, and for sequences
+  // without rows or of other rows than the parts have; UNAVAILABLE
   // (DEVICE_FAILED) if the device fails, and ever after.  `stats` may be null.
   virtual absl::Status Run(const Sequences& sequences, StackReadout readout, float* out,
                            PassStats* stats) = 0;

@@ -133,12 +133,16 @@ template <typename Number>
 struct AddAndNorm {
   static constexpr int kThreads = kRowThreads;
   static constexpr int kBlocksAtOnce = 2;
+  static constexpr int kFour = 4;
+  // Fours that a lane keeps of a row.
+  static constexpr int kFours = 8;
+  static constexpr int kMostColumns = kFours * kFour * device::kLanes;
   struct Shared {};
 
   const int32_t* row_count = nullptr;
   const Number* x = nullptr;
   const Number* residual = nullptr;
-  int columns = 0;
+  int columns = 0;  // a multiple of kFour, at most kMostColumns
   const float* gain = nullptr;
   const float* shift = nullptr;
   float epsilon = 0;
@@ -148,34 +152,81 @@ struct AddAndNorm {
   SIGHTLINE_DEVICE void operator()(Block& block, Shared& /*shared*/) const {
     ForRows(block, *row_count, [&](int row, auto& warp) {
       const int64_t begin = int64_t{row} * columns;
-      const auto added = [&](int i) {
-        return device::Plus(device::Wide(x[begin + i]), device::Wide(residual[begin + i]));
-      };
-      const float scale = 1.0f / static_cast<float>(columns);
+      device::PerLane<Own> own;
       device::PerLane<float> sum, squares;
-      warp.Step([&](int lane) {
-        sum[lane] = 0;
-        for (int i = lane; i < columns; i += device::kLanes) sum[lane] += added(i);
-      });
+      warp.Step([&](int lane) { sum[lane] = Read(begin, lane, &own[lane]); });
       sum = SumOfLanes(warp, sum);
       warp.Step([&](int lane) {
-        const float mean = sum[lane] * scale;
-        squares[lane] = 0;
-        for (int i = lane; i < columns; i += device::kLanes) {
-          const float off = added(i) - mean;
-          squares[lane] = device::MultiplyAdd(off, off, squares[lane]);
-        }
+        squares[lane] = Centre(sum[lane] / static_cast<float>(columns), lane, &own[lane]);
       });
       squares = SumOfLanes(warp, squares);
       warp.Step([&](int lane) {
-        const float mean = sum[lane] * scale;
-        const float inverse = 1.0f / device::Root(squares[lane] * scale + epsilon);
-        for (int i = lane; i < columns; i += device::kLanes) {
-          out[begin + i] = device::Narrowed<Number>(
-              device::MultiplyAdd((added(i) - mean) * inverse, gain[i], shift[i]));
-        }
+        const float variance = squares[lane] / static_cast<float>(columns);
+        Write(begin, lane, 1.0f / device::Root(variance + epsilon), own[lane]);
       });
     });
+  }
+
+ private:
+  // A lane's numbers of a row.
+  struct Own {
+    float numbers[kFours][kFour];
+  };
+
+  SIGHTLINE_DEVICE static int PlaceOf(int lane, int four) {
+    return (four * device::kLanes + lane) * kFour;
+  }
+
+  // Their sum; zeros beyond the row's end.
+  SIGHTLINE_DEVICE float Read(int64_t begin, int lane, Own* own) const {
+    float sum = 0;
+    SIGHTLINE_UNROLL
+    for (int four = 0; four < kFours; ++four) {
+      const int at = PlaceOf(lane, four);
+      float a[kFour] = {}, b[kFour] = {};
+      if (at < columns) {
+        device::ReadFour(x + begin + at, a);
+        device::ReadFour(residual + begin + at, b);
+      }
+      SIGHTLINE_UNROLL
+      for (int i = 0; i < kFour; ++i) {
+        own->numbers[four][i] = device::Plus(a[i], b[i]);
+        sum = device::Plus(sum, own->numbers[four][i]);
+      }
+    }
+    return sum;
+  }
+
+  // Takes off the mean; the sum of squares.
+  SIGHTLINE_DEVICE float Centre(float mean, int lane, Own* own) const {
+    float squares = 0;
+    SIGHTLINE_UNROLL
+    for (int four = 0; four < kFours; ++four) {
+      if (PlaceOf(lane, four) >= columns) continue;
+      SIGHTLINE_UNROLL
+      for (int i = 0; i < kFour; ++i) {
+        float& number = own->numbers[four][i];
+        number = device::Plus(number, -mean);
+        squares = device::MultiplyAdd(number, number, squares);
+      }
+    }
+    return squares;
+  }
+
+  SIGHTLINE_DEVICE void Write(int64_t begin, int lane, float inverse, const Own& own) const {
+    SIGHTLINE_UNROLL
+    for (int four = 0; four < kFours; ++four) {
+      const int at = PlaceOf(lane, four);
+      if (at >= columns) continue;
+      float gains[kFour], shifts[kFour], numbers[kFour];
+      device::ReadFour(gain + at, gains);
+      device::ReadFour(shift + at, shifts);
+      SIGHTLINE_UNROLL
+      for (int i = 0; i < kFour; ++i) {
+        numbers[i] = device::MultiplyAdd(own.numbers[four][i] * inverse, gains[i], shifts[i]);
+      }
+      device::WriteFour(numbers, out + begin + at);
+    }
   }
 };
 
@@ -184,6 +235,7 @@ template <typename Number>
 struct Gelu {
   static constexpr int kThreads = 256;
   static constexpr int kBlocksAtOnce = 4;
+  static constexpr int kFour = 4;
   struct Shared {};
 
   const int32_t* row_count = nullptr;
@@ -192,7 +244,6 @@ struct Gelu {
 
   template <typename Block>
   SIGHTLINE_DEVICE void operator()(Block& block, Shared& /*shared*/) const {
-    constexpr int kFour = 4;
     const int64_t end = int64_t{*row_count} * columns;
     block.Step([&](int thread) {
       const int64_t step = int64_t{block.count()} * kThreads * kFour;
@@ -231,7 +282,7 @@ struct WidenRows {
   }
 };
 
-// The mean of each sequence's rows.
+// The mean of each sequence's rows.  A warp has 32 columns of a sequence.
 template <typename Number>
 struct MeanRows {
   static constexpr int kThreads = kRowThreads;
@@ -244,19 +295,25 @@ struct MeanRows {
   int columns = 0;
   float* out = nullptr;
 
+  SIGHTLINE_BOTH static int WarpsOf(int columns) {
+    return (columns + device::kLanes - 1) / device::kLanes;
+  }
+
   template <typename Block>
   SIGHTLINE_DEVICE void operator()(Block& block, Shared& /*shared*/) const {
-    ForRows(block, counts->sequences, [&](int sequence, auto& warp) {
+    const int warps = WarpsOf(columns);
+    ForRows(block, counts->sequences * warps, [&](int piece, auto& warp) {
+      const int sequence = piece / warps;
       const SequenceRange range = ranges[sequence];
       warp.Step([&](int lane) {
-        for (int i = lane; i < columns; i += device::kLanes) {
-          const Number* number = rows + int64_t{range.begin} * columns + i;
-          float sum = 0;
-          for (int row = 0; row < range.length; ++row, number += columns) {
-            sum += device::Wide(*number);
-          }
-          out[int64_t{sequence} * columns + i] = sum / static_cast<float>(range.length);
+        const int column = piece % warps * device::kLanes + lane;
+        if (column >= columns) return;
+        const Number* number = rows + int64_t{range.begin} * columns + column;
+        float sum = 0;
+        for (int row = 0; row < range.length; ++row, number += columns) {
+          sum += device::Wide(*number);
         }
+        out[int64_t{sequence} * columns + column] = sum / static_cast<float>(range.length);
       });
     });
   }

@@ -107,9 +107,9 @@ void CheckAgainstReferee(const StackShape& shape, double allowed) {
 }
 
 TEST_CASE("what is read of the last rows is that of the blocks in doubles") {
-  for (const StackShape& shape :
-       {StackShape{8, 2, 16, 1e-12f}, StackShape{48, 2, 200, 1e-12f}, StackShape{64, 1, 96, 1e-5f},
-        StackShape{96, 1, 32, 1e-12f}, StackShape{40, 8, 40, 1e-5f}}) {
+  for (const StackShape& shape : {StackShape{8, 2, 16, 1e-12f}, StackShape{48, 2, 200, 1e-12f},
+                                  StackShape{64, 1, 96, 1e-5f}, StackShape{96, 1, 32, 1e-12f},
+                                  StackShape{40, 8, 40, 1e-5f}, StackShape{264, 3, 16, 1e-5f}}) {
     CheckAgainstReferee<float>(shape, 2e-5);
     CheckAgainstReferee<Bfloat16>(shape, 0.06);
   }
@@ -251,6 +251,7 @@ TEST_CASE("what no device has is refused") {
   };
   CHECK(refused({256, 1, 64, 1e-12f}));  // a head of 256
   CHECK(refused({16, 2, 64, 1e-12f}, "int8"));
+  CHECK(refused({1032, 12, 64, 1e-12f}));
   CHECK(refused({12, 2, 64, 1e-12f}));
   CHECK(refused({16, 2, 60, 1e-12f}));
   const RandomBlocks blocks(StackShape{16, 2, 24, 1e-12f}, 1);
@@ -267,9 +268,29 @@ TEST_CASE("what no device has is refused") {
   CHECK(absl::IsInvalidArgument(run({21})));
   CHECK(absl::IsInvalidArgument(run({1, 1, 1, 1})));
   CHECK(run({}).ok());
+  CHECK(absl::IsInvalidArgument(run({3, 0})));
+  const Batch batch = RandomBatch({3, 4}, 16);
+  for (const int64_t rows : {6, 8}) {
+    const std::vector<RowPart> parts = {{batch.rows.data(), Dtype::kFloat32, nullptr, rows}};
+    CHECK(absl::IsInvalidArgument(
+        stack->Run(batch.View(parts, false), StackReadout::kAllRows, out.data())));
+  }
   auto unfinished =
       NewDeviceStack<HostDevice, device::PlainProducts>(HostDevice(), OptionsOf(blocks));
   CHECK(absl::IsFailedPrecondition((*unfinished)->Run({}, StackReadout::kAllRows, out.data())));
+}
+
+TEST_CASE("where nothing can be recorded a stack does as well") {
+  const RandomBlocks blocks(StackShape{16, 2, 24, 1e-12f}, 2);
+  HostDevice device;
+  device.RefuseToRecord();
+  const auto stack = StackOf<float>(blocks, device);
+  const Batch batch = RandomBatch({3, 4}, 16);
+  const Matrix expected = ExpectedRows(blocks, batch, false);
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<float> rows = Run(stack.get(), batch, false, StackReadout::kAllRows);
+    REQUIRE(RootMeanSquare(rows, expected) < 2e-5);
+  }
 }
 
 TEST_CASE("a device that fails is an error, and what lay on it is not asked for again") {
