@@ -2,17 +2,22 @@
 //
 // What a pass reads is copied as one piece, then the launches of its bucket follow, then what
 // somebody reads is copied back; nothing waits for the device but the end.  Launches are recorded
-// after the first pass of a bucket, and asked for as a whole from then on.
+// after the first pass of a bucket, and asked for as a whole from then on.  There are two places
+// for what a pass reads and leaves, so that the host lays out one while the device computes
+// another.
 #ifndef SIGHTLINE_COMMON_KERNELS_DEVICE_BLOCK_STACK_H_
 #define SIGHTLINE_COMMON_KERNELS_DEVICE_BLOCK_STACK_H_
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -49,8 +54,8 @@ class DeviceBlockStack : public DeviceStack {
   }
 
   static constexpr int kMostHead = 128;
-  // Buckets of usual passes are some two hundred; each recording takes a fraction of a megabyte.
-  static constexpr size_t kMostRecordings = 1024;
+  // Warming up makes some eight hundred; each takes a fraction of a megabyte.
+  static constexpr size_t kMostRecordings = 2048;
 
   absl::Status Add(const BlockWeights& weights) override {
     MutexLock lock(mutex_);
@@ -68,7 +73,8 @@ class DeviceBlockStack : public DeviceStack {
     std::vector<float> out(numbers.size());
     for (int64_t rows = 1; rows <= options_.limits.rows; rows = BucketRows(rows) + 1) {
       const int64_t bucket = std::min(BucketRows(rows), options_.limits.rows);
-      // Half, once and twice as long as usual: as many sequences as buckets tell apart.
+      // Half, once and twice as long as usual: as many sequences as buckets tell apart.  In each of
+      // the places, which take turns.
       for (const int64_t length : {usual_length / 2, usual_length, 2 * usual_length}) {
         const int64_t count = std::clamp<int64_t>(bucket / std::max<int64_t>(length, 1), 1,
                                                   options_.limits.sequences);
@@ -77,7 +83,9 @@ class DeviceBlockStack : public DeviceStack {
         const RowPart part = {numbers.data(), Dtype::kFloat32, nullptr, bucket};
         const Sequences sequences = {&part, 1, has_bias ? bias.data() : nullptr, lengths.data(),
                                      count};
-        RETURN_IF_ERROR(Run(sequences, readout, out.data()));
+        for (size_t i = 0; i < places_.size(); ++i) {
+          RETURN_IF_ERROR(Run(sequences, readout, out.data()));
+        }
       }
     }
     return absl::OkStatus();
@@ -86,15 +94,22 @@ class DeviceBlockStack : public DeviceStack {
   using DeviceStack::Run;
   absl::Status Run(const Sequences& sequences, StackReadout readout, float* out,
                    PassStats* stats) override {
-    MutexLock lock(mutex_);
-    RETURN_IF_ERROR(failure_);
-    RETURN_IF_ERROR(CheckWhole());
-    PassStats own;
-    const absl::Status done = RunPass(sequences, readout, out, stats != nullptr ? stats : &own);
-    // Nothing is under way that would write to our memory, or read it.
-    if (!done.ok()) (void)device_.Wait();
-    if (HasReason(done, reasons::kDeviceFailed)) failure_ = done;
-    return done;
+    if (sequences.count == 0) return absl::OkStatus();
+    RETURN_IF_ERROR(CheckSequences(sequences));
+    const size_t number = next_place_++ % places_.size();
+    Place& place = places_[number];
+    MutexLock own(place.mutex);
+    const PassBucket bucket = BucketOf(sequences, readout);
+    PassStats pass;
+    pass.bytes_in =
+        WritePass(sequences, PassLayout(bucket, hidden_), hidden_, place.host_pass.data());
+    const int64_t count =
+        hidden_ * (readout == StackReadout::kAllRows ? RowsOf(sequences) : sequences.count);
+    pass.bytes_out = Array<float>::Bytes(count);
+    RETURN_IF_ERROR(RunPass(number, bucket, &pass));
+    std::copy_n(place.host_read.data(), count, out);
+    if (stats != nullptr) *stats = pass;
+    return absl::OkStatus();
   }
 
   int64_t byte_count() const override { return BytesOfStack(options_); }
@@ -162,10 +177,12 @@ class DeviceBlockStack : public DeviceStack {
     MutexLock lock(mutex_);
     ASSIGN_OR_RETURN(products_, Products::Open(&device_));
     const int64_t pass_bytes = MostPassBytes(options_.limits, hidden_);
-    RETURN_IF_ERROR(pass_.Reserve(&device_, pass_bytes));
-    RETURN_IF_ERROR(host_pass_.Reserve(&device_, pass_bytes));
-    RETURN_IF_ERROR(read_.Reserve(&device_, most_rows_ * hidden_));
-    RETURN_IF_ERROR(host_read_.Reserve(&device_, most_rows_ * hidden_));
+    for (Place& place : places_) {
+      RETURN_IF_ERROR(place.pass.Reserve(&device_, pass_bytes));
+      RETURN_IF_ERROR(place.host_pass.Reserve(&device_, pass_bytes));
+      RETURN_IF_ERROR(place.read.Reserve(&device_, most_rows_ * hidden_));
+      RETURN_IF_ERROR(place.host_read.Reserve(&device_, most_rows_ * hidden_));
+    }
     for (Array<Number>* rows : {&x_, &attended_, &context_, &product_}) {
       RETURN_IF_ERROR(rows->Reserve(&device_, most_rows_ * hidden_));
     }
@@ -214,14 +231,15 @@ class DeviceBlockStack : public DeviceStack {
     return done;
   }
 
-  absl::Status RunPass(const Sequences& sequences, StackReadout readout, float* out,
-                       PassStats* stats) REQUIRES(mutex_) {
-    if (sequences.count == 0) return absl::OkStatus();
-    int64_t rows = 0, shortest = 1, in_parts = 0;
-    for (int64_t i = 0; i < sequences.count; ++i) {
-      rows += sequences.lengths[i];
-      shortest = std::min(shortest, sequences.lengths[i]);
-    }
+  static int64_t RowsOf(const Sequences& sequences) {
+    return std::accumulate(sequences.lengths, sequences.lengths + sequences.count, int64_t{0});
+  }
+
+  absl::Status CheckSequences(const Sequences& sequences) const {
+    const int64_t rows = RowsOf(sequences);
+    const int64_t shortest =
+        *std::min_element(sequences.lengths, sequences.lengths + sequences.count);
+    int64_t in_parts = 0;
     for (int64_t i = 0; i < sequences.part_count; ++i) in_parts += sequences.parts[i].rows;
     if (shortest < 1 || in_parts != rows) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -232,29 +250,52 @@ class DeviceBlockStack : public DeviceStack {
           absl::StrCat("a pass of ", rows, " rows and ", sequences.count, " sequences; at most ",
                        options_.limits.rows, " and ", options_.limits.sequences));
     }
-    const PassBucket bucket = BucketOf(sequences, readout);
-    const PassLayout layout(bucket, hidden_);
-    const int64_t bytes = WritePass(sequences, layout, hidden_, host_pass_.data());
-    RETURN_IF_ERROR(device_.CopyIn(pass_.data(), host_pass_.data(), bytes));
-    const auto recording = recordings_.find(bucket);
-    const bool is_known = recording != recordings_.end();
-    RETURN_IF_ERROR(is_known ? device_.Replay(recording->second) : Launch(bucket));
-    const int64_t count = (readout == StackReadout::kAllRows ? rows : sequences.count) * hidden_;
-    RETURN_IF_ERROR(device_.CopyOut(host_read_.data(), read_.data(), Array<float>::Bytes(count)));
-    RETURN_IF_ERROR(device_.Wait());
-    std::copy_n(host_read_.data(), count, out);
-    *stats = {is_known, bytes, Array<float>::Bytes(count)};
-    if (!is_known) Record(bucket);
     return absl::OkStatus();
+  }
+
+  // Of what lies in a place of the host, to what is read there.
+  absl::Status RunPass(size_t number, const PassBucket& bucket, PassStats* pass) {
+    MutexLock lock(mutex_);
+    RETURN_IF_ERROR(failure_);
+    RETURN_IF_ERROR(CheckWhole());
+    const absl::Status done = LaunchPass(number, bucket, pass);
+    // Nothing is under way that would write to our memory, or read it.
+    if (!done.ok()) (void)device_.Wait();
+    if (HasReason(done, reasons::kDeviceFailed)) failure_ = done;
+    if (done.ok() && !pass->was_recorded) Record(number, bucket);
+    return done;
+  }
+
+  absl::Status LaunchPass(size_t number, const PassBucket& bucket, PassStats* pass)
+      REQUIRES(mutex_) {
+    const Place& place = places_[number];
+    RETURN_IF_ERROR(device_.CopyIn(place.pass.data(), place.host_pass.data(), pass->bytes_in));
+    const auto recording = recordings_.find({number, bucket});
+    pass->was_recorded = recording != recordings_.end();
+    RETURN_IF_ERROR(pass->was_recorded ? device_.Replay(recording->second) : Launch(place, bucket));
+    RETURN_IF_ERROR(device_.CopyOut(place.host_read.data(), place.read.data(), pass->bytes_out));
+    return device_.Wait();
   }
 
   // What cannot be recorded, as when somebody else waits for all of the device meanwhile, is
   // launched as before, and tried again; so is what would be one too many.
-  void Record(const PassBucket& bucket) REQUIRES(mutex_) {
+  void Record(size_t number, const PassBucket& bucket) REQUIRES(mutex_) {
     if (recordings_.size() >= kMostRecordings) return;
-    auto recording = device_.Record([&]() REQUIRES(mutex_) { return Launch(bucket); });
-    if (recording.ok()) recordings_.emplace(bucket, *std::move(recording));
+    auto recording =
+        device_.Record([&]() REQUIRES(mutex_) { return Launch(places_[number], bucket); });
+    if (recording.ok()) {
+      recordings_.emplace(std::make_pair(number, bucket), *std::move(recording));
+    }
   }
+
+  // What a pass reads and leaves, on the device and the host.
+  struct Place {
+    Mutex mutex;
+    Array<char> pass;
+    Array<float> read;
+    device::HostArray<Device, char> host_pass;
+    device::HostArray<Device, float> host_read;
+  };
 
   // What a pass lies in, of one bucket.
   struct Pass {
@@ -266,9 +307,9 @@ class DeviceBlockStack : public DeviceStack {
     const char* numbers;
   };
 
-  Pass PassOf(const PassBucket& bucket) const {
+  Pass PassOf(const Place& place, const PassBucket& bucket) const {
     const PassLayout layout(bucket, hidden_);
-    const char* const memory = pass_.data();
+    const char* const memory = place.pass.data();
     const auto at = [&](int64_t offset, auto* type) {
       return reinterpret_cast<decltype(type)>(memory + offset);
     };
@@ -280,8 +321,9 @@ class DeviceBlockStack : public DeviceStack {
             memory + layout.numbers};
   }
 
-  absl::Status Launch(const PassBucket& bucket) REQUIRES(mutex_) {
-    const Pass pass = PassOf(bucket);
+  absl::Status Launch(const Place& place, const PassBucket& bucket) REQUIRES(mutex_) {
+    const Pass pass = PassOf(place, bucket);
+    float* const out = place.read.data();
     const Rows all = {x_.data(), bucket.rows, &pass.counts->rows};
     RETURN_IF_ERROR(LaunchRows(bucket.rows, ReadSources<Number>{pass.counts, pass.sources,
                                                                 pass.numbers, hidden_, x_.data()}));
@@ -291,16 +333,15 @@ class DeviceBlockStack : public DeviceStack {
     }
     if (bucket.readout == StackReadout::kMeanRows) {
       const int pieces = bucket.sequences * MeanRows<Number>::WarpsOf(hidden_);
-      return LaunchRows(
-          pieces, MeanRows<Number>{pass.counts, pass.ranges, x_.data(), hidden_, read_.data()});
+      return LaunchRows(pieces,
+                        MeanRows<Number>{pass.counts, pass.ranges, x_.data(), hidden_, out});
     }
     Rows read = all;
     if (first) {
       read = {x_.data(), bucket.sequences, &pass.counts->sequences};
       RETURN_IF_ERROR(LaunchFirstRows(blocks_.back(), bucket, pass, read));
     }
-    return LaunchRows(read.bucket,
-                      WidenRows<Number>{read.count, read.numbers, hidden_, read_.data()});
+    return LaunchRows(read.bucket, WidenRows<Number>{read.count, read.numbers, hidden_, out});
   }
 
   absl::Status LaunchBlock(const Block& block, const PassBucket& bucket, const Pass& pass,
@@ -421,12 +462,11 @@ class DeviceBlockStack : public DeviceStack {
   Device device_;  // goes last
   absl::optional<Products> products_;
   std::deque<Block> blocks_ GUARDED_BY(mutex_);
-  Array<char> pass_;
-  Array<float> read_;
+  std::array<Place, kPassPlaces> places_;
+  std::atomic<size_t> next_place_{0};
   Array<Number> x_, attended_, context_, product_, wide_;
-  device::HostArray<Device, char> host_pass_;
-  device::HostArray<Device, float> host_read_;
-  std::map<PassBucket, typename Device::Recording> recordings_ GUARDED_BY(mutex_);
+  std::map<std::pair<size_t, PassBucket>, typename Device::Recording> recordings_
+      GUARDED_BY(mutex_);
 };
 
 // As StackDevices::New, of the precision that is asked for.

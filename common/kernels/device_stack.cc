@@ -16,9 +16,11 @@ int64_t BytesOfStack(const DeviceStackOptions& options) {
   const double block =
       number * (4 * hidden * hidden + 4 * hidden + 2 * hidden * middle + middle + hidden) +
       4 * 4 * hidden;
-  const double pass = static_cast<double>(MostPassBytes(options.limits, options.shape.hidden_size));
+  const double pass =
+      static_cast<double>(MostPassBytes(options.limits, options.shape.hidden_size)) +
+      4 * rows * hidden;
   const double between = number * rows * (4 * hidden + std::max(3 * hidden, middle));
-  const double all = static_cast<double>(options.block_count) * block + pass + 4 * rows * hidden +
+  const double all = static_cast<double>(options.block_count) * block + kPassPlaces * pass +
                      between + static_cast<double>(device::kWorkspaceBytes);
   constexpr auto kMost = std::numeric_limits<int64_t>::max();
   return all < static_cast<double>(kMost) ? static_cast<int64_t>(all) : kMost;

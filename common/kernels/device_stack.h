@@ -41,7 +41,8 @@ struct PassStats {
   int64_t bytes_out = 0;      // and from it
 };
 
-// Thread-safe once it has all of its blocks; passes of several threads wait for one another.
+// Thread-safe once it has all of its blocks; passes of several threads take turns,
+// each laid out while the one before it is computed.
 class DeviceStack {
  public:
   virtual ~DeviceStack() = default;

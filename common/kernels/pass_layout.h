@@ -15,6 +15,9 @@
 
 namespace sightline::kernels {
 
+// Places of a stack for what a pass reads and leaves.
+inline constexpr int kPassPlaces = 2;
+
 struct PassBucket {
   int32_t rows = 0;
   int32_t sequences = 0;

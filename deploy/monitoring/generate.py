@@ -123,6 +123,34 @@ GENERATIONS = ("Sightline: generations and jobs", "sightline-generations", [
             ("free", 'max(kubelet_volume_stats_available_bytes{namespace="$ns",persistentvolumeclaim="sightline"}) / max(kubelet_volume_stats_capacity_bytes{namespace="$ns",persistentvolumeclaim="sightline"})')]),
     ]),
 ])
+GPUS = ("Sightline: GPUs", "sightline-gpus", [
+    ("Memory", [
+        ("Held by generations", "bytes", [
+            ("{{pod}} device {{device}}", 'sightline_device_held_bytes{namespace="$ns"}')]),
+        ("GPUs that pods have", "none", [
+            ("{{pod}}", 'sum by (pod) (kube_pod_container_resource_limits{namespace="$ns",container="server",resource="nvidia_com_gpu"})')]),
+        ("Loads that a device failed", "none", [
+            ("{{job}} {{sightline_shard}} {{index}}", 'sum by (job, sightline_shard, index) (sightline_generation_loads_total{namespace="$ns",result="DEVICE_FAILED"})')]),
+    ]),
+    ("Models", [
+        ("A pass, p50 and p95", "s", [
+            ("{{job}} p50", 'histogram_quantile(0.5, sum by (job, le) (rate(sightline_device_pass_seconds_bucket{namespace="$ns"}[5m])))'),
+            ("{{job}} p95", 'histogram_quantile(0.95, sum by (job, le) (rate(sightline_device_pass_seconds_bucket{namespace="$ns"}[5m])))')]),
+        ("Passes a second", "reqps", [
+            ("{{job}} {{launches}}", 'sum by (job, launches) (rate(sightline_device_passes_total{namespace="$ns"}[5m]))')]),
+        ("Copied, a second", "Bps", [
+            ("{{pod}} {{direction}}", 'sum by (pod, direction) (rate(sightline_device_copied_bytes_total{namespace="$ns"}[5m]))')]),
+    ]),
+    ("Searches", [
+        ("A batch, p50 and p95", "s", [
+            ("{{sightline_shard}} p50", 'histogram_quantile(0.5, sum by (sightline_shard, le) (rate(sightline_batch_process_seconds_bucket{namespace="$ns",queue=~"search_device_.*"}[5m])))'),
+            ("{{sightline_shard}} p95", 'histogram_quantile(0.95, sum by (sightline_shard, le) (rate(sightline_batch_process_seconds_bucket{namespace="$ns",queue=~"search_device_.*"}[5m])))')]),
+        ("Queries in a batch", "none", [
+            ("{{sightline_shard}}", 'sum by (sightline_shard) (rate(sightline_batch_cost_sum{namespace="$ns",queue=~"search_device_.*"}[5m])) / sum by (sightline_shard) (rate(sightline_batch_cost_count{namespace="$ns",queue=~"search_device_.*"}[5m]))')]),
+        ("Wait for a device, p90", "s", [
+            ("{{sightline_shard}}", 'histogram_quantile(0.9, sum by (sightline_shard, le) (rate(sightline_batch_wait_seconds_bucket{namespace="$ns",queue=~"search_device_.*"}[5m])))')]),
+    ]),
+])
 SOURCE = {"type": "prometheus", "uid": "${source}"}
 
 
@@ -171,7 +199,8 @@ def metrics_page():
 def main():
     wanted = {"METRICS.md": metrics_page(),
               "dashboards/fleet.json": dashboard(*FLEET),
-              "dashboards/generations_and_jobs.json": dashboard(*GENERATIONS)}
+              "dashboards/generations_and_jobs.json": dashboard(*GENERATIONS),
+              "dashboards/gpus.json": dashboard(*GPUS)}
     stale = []
     for name, content in wanted.items():
         path = os.path.join(HERE, name)

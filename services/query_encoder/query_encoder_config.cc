@@ -25,6 +25,8 @@ absl::StatusOr<QueryEncoderConfig> ReadQueryEncoderConfig(ConfigFile* file) {
   BatchSchedulerOptions text;
   text.max_batch_cost = on_cpu ? 2048 : kDevicePassRows;
   text.max_batch_size = on_cpu ? 64 : 512;
+  // One lays out a pass while the device computes another.
+  text.workers = on_cpu ? 1 : 2;
   text.max_queue_cost = 16384;
   BatchSchedulerOptions image;
   image.max_batch_cost = 16;

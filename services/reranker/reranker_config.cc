@@ -30,6 +30,8 @@ absl::StatusOr<RerankerConfig> ReadRerankerConfig(ConfigFile* file) {
   BatchSchedulerOptions batching;
   batching.max_batch_cost = on_cpu ? 4096 : kDevicePassRows;
   batching.max_batch_size = on_cpu ? 128 : 1024;
+  // One lays out a pass while the device computes another.
+  batching.workers = on_cpu ? 1 : 2;
   batching.max_queue_cost = 262144;
   config.engine.batching = ReadBatchSchedulerOptions(root, "batching", batching);
   config.engine.max_reading = std::max(1, config.server.max_concurrent_calls * 3 / 4);
