@@ -79,8 +79,9 @@ ModelCache::ModelCache(ModelCacheOptions options)
   const auto device = DeviceNumberOf(options_.model.execution);
   if (!device.ok() || options_.metrics == nullptr) return;
   passes_ = DevicePassMetrics::Make(options_.metrics, absl::StrCat(*device));
-  held_ = options_.metrics->AddGauge("device_held_bytes", "Memory of a device that generations take.",
-                                     {{"device", absl::StrCat(*device)}});
+  held_ =
+      options_.metrics->AddGauge("device_held_bytes", "Memory of a device that generations take.",
+                                 {{"device", absl::StrCat(*device)}});
 }
 
 std::shared_ptr<const Model> ModelCache::Alive(const std::string& id, Use use) const {

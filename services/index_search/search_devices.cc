@@ -26,8 +26,9 @@ SearchDevices::SearchDevices(const SearchDeviceOptions& options, MetricsRegistry
   for (const int number : options.numbers) {
     auto tally = std::make_shared<Tally>();
     if (metrics != nullptr) {
-      tally->gauge = metrics->AddGauge("device_held_bytes", "Memory of a device that generations take.",
-                                       {{"device", absl::StrCat(number)}});
+      tally->gauge =
+          metrics->AddGauge("device_held_bytes", "Memory of a device that generations take.",
+                            {{"device", absl::StrCat(number)}});
     }
     tallies_.emplace(number, std::move(tally));
   }
