@@ -6,8 +6,8 @@
 #                               [VARIANT...]
 #        deploy/images/build.sh --tree FOLDER [--libraries FOLDER]... VARIANT
 #   VARIANT            sightline (everything), sightline-router (the router, and the sightlinectl
-#                      that needs no LibTorch), or, only where LIBTORCH_HOME is set and instead of
-#                      sightline, sightline-cuda (everything, on CUDA); default both
+#                      that needs no LibTorch), or, only where LIBTORCH_HOME or CUDA_HOME is set and
+#                      instead of sightline, sightline-cuda (everything, on CUDA); default both
 #   --out FOLDER       where VARIANT.tar is put; default ~/.cache/sightline/images
 #   --repository NAME  what the image is named after when it is loaded: NAME/VARIANT:REVISION;
 #                      default localhost
@@ -17,9 +17,9 @@
 #                      record of them; LIBTORCH_HOME and CUDA_HOME need not be named
 #
 # environment:
-#   LIBTORCH_HOME      a LibTorch with CUDA, for sightline-cuda
-#   CUDA_HOME          CUDA, if its libraries do not lie in LIBTORCH_HOME; default /usr/local/cuda,
-#                      if there is one
+#   LIBTORCH_HOME      a LibTorch with CUDA, for a trainer in sightline-cuda that uses GPUs
+#   CUDA_HOME          CUDA; with its nvcc servers are built that use GPUs.  Default with a
+#                      LIBTORCH_HOME: /usr/local/cuda, if there is one
 #   REVISION           of the sources; default: git's, and "-changed" if files are not as committed
 #   SOURCE_DATE_EPOCH  when the image is said to be created, in seconds; default: git's commit
 #
@@ -51,16 +51,17 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -z "$tree" ] || [ ${#variants[@]} = 1 ] || usage_error "--tree takes one variant"
-everything=sightline${LIBTORCH_HOME:+-cuda}
+on_cuda=${LIBTORCH_HOME:-}${CUDA_HOME:-}
+everything=sightline${on_cuda:+-cuda}
 [ ${#variants[@]} -gt 0 ] || variants=(sightline-router "$everything")
 for variant in "${variants[@]}"; do
   case $variant in
     sightline-router | "$everything") ;;
-    sightline-cuda) usage_error "sightline-cuda is built with a LIBTORCH_HOME, and none is set" ;;
-    sightline) usage_error "sightline holds Debian's LibTorch; build it without LIBTORCH_HOME, which is $LIBTORCH_HOME" ;;
+    sightline-cuda) usage_error "sightline-cuda is built with a LIBTORCH_HOME or a CUDA_HOME, and neither is set" ;;
+    sightline) usage_error "sightline holds no CUDA; build it without LIBTORCH_HOME and CUDA_HOME, which are ${LIBTORCH_HOME:-not set} and ${CUDA_HOME:-not set}" ;;
   esac
 done
-[ -n "${LIBTORCH_HOME:-}" ] || [ ${#libraries[@]} = 0 ] || usage_error "--libraries is for sightline-cuda, and no LIBTORCH_HOME is set"
+[ -n "$on_cuda" ] || [ ${#libraries[@]} = 0 ] || usage_error "--libraries is for sightline-cuda, and neither LIBTORCH_HOME nor CUDA_HOME is set"
 out=$(realpath -m -- "$out") tree=${tree:+$(realpath -m -- "$tree")}
 
 if [ -n "${LIBTORCH_HOME:-}" ]; then
@@ -69,8 +70,16 @@ if [ -n "${LIBTORCH_HOME:-}" ]; then
     [ -e "$LIBTORCH_HOME/lib/$library" ] || fail "LIBTORCH_HOME=$LIBTORCH_HOME is a LibTorch without CUDA (no lib/$library); build without LIBTORCH_HOME, with Debian's"
   done
   libraries+=(--libraries "$(realpath -- "$LIBTORCH_HOME")")
+fi
+config=()
+if [ -n "$on_cuda" ]; then
   cuda=${CUDA_HOME:-/usr/local/cuda}
   if [ -n "${CUDA_HOME:-}" ] || [ -d "$cuda" ]; then libraries+=(--libraries "$(realpath -m -- "$cuda")"); fi
+  if [ -x "$cuda/bin/nvcc" ]; then
+    config=(--config=cuda_release)
+  elif [ -z "${LIBTORCH_HOME:-}" ]; then
+    fail "CUDA_HOME=$cuda has no bin/nvcc, which servers for GPUs are compiled by"
+  fi
 fi
 
 "$root/deploy/bazel/setup.sh" "$here/packages.txt"
@@ -91,8 +100,8 @@ if [ "${variants[*]}" != sightline-router ]; then
   done
 fi
 cd "$root"
-bazel build --noshow_progress "${targets[@]}" >&2 || fail "the build failed; its messages are above"
-bin=$(bazel info bazel-bin 2>/dev/null)/services
+bazel build --noshow_progress "${config[@]}" "${targets[@]}" >&2 || fail "the build failed; its messages are above"
+bin=$(bazel info "${config[@]}" bazel-bin 2>/dev/null)/services
 faiss=$(bazel info output_base 2>/dev/null)/external/faiss/LICENSE
 
 work=$(mktemp -d)

@@ -78,9 +78,10 @@ class Contents:
         variant = VARIANTS[name]
         finder = Finder(trees=tuple(self._arguments.libraries)) if variant.cuda else self._finder
         found = finder.closure([*map(self._program, variant.programs.values()), *variant.debian_programs])
-        if variant.cuda and f"{PRIVATE}/libtorch_cuda.so" not in found:
-            raise ClosureError(f"no program of {name} loads libtorch_cuda.so: build them with a LIBTORCH_HOME "
-                               "that names a LibTorch with CUDA")
+        theirs = {os.path.basename(path).split(".so")[0] for path in found if within(path, PRIVATE)}
+        if variant.cuda and not theirs & {"libtorch_cuda", "libcublasLt"}:
+            raise ClosureError(f"no program of {name} loads libtorch_cuda.so or libcublasLt.so: build them with a "
+                               "LIBTORCH_HOME that names a LibTorch with CUDA, or a CUDA_HOME with nvcc")
         return {**found, **{path: path for path in variant.debian_programs}}
 
     def _of_vendors(self, libraries: dict[str, str]) -> dict[str, str]:
