@@ -48,18 +48,17 @@ class CudaProducts {
 
   template <typename Number>
   absl::Status Multiply(CudaDevice* device, const DeviceProduct<Number>& product) {
-    ASSIGN_OR_RETURN(const Plan* const plan, PlanOf(product));
-    RETURN_IF_ERROR(StatusOf(
-        cublasLtMatmulDescSetAttribute(plan->product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                       &product.bias, sizeof(product.bias)),
-        "telling of the bias"));
-    const float one = 1, zero = 0;
-    return StatusOf(
-        cublasLtMatmul(handle_.get(), plan->product.get(), &one, product.weights,
-                       plan->weights.get(), product.in, plan->in.get(), &zero, product.out,
-                       plan->out.get(), product.out, plan->out.get(), &plan->algorithm,
-                       workspace_.get(), kWorkspaceBytes, device->stream()),
-        "multiplying");
+    constexpr cudaDataType_t type = std::is_same_v<Number, float> ? CUDA_R_32F : CUDA_R_16BF;
+    const Shape shape = {type,          type, true, product.rows, product.inputs, product.outputs,
+                         product.inputs};
+    return Multiply(device, shape, product.in, product.weights, product.bias, product.out);
+  }
+
+  absl::Status Multiply(CudaDevice* device, const HalfProduct& product) {
+    const Shape shape = {CUDA_R_16F,        CUDA_R_32F,      false,
+                         product.row_count, product.numbers, product.query_count,
+                         product.row_stride};
+    return Multiply(device, shape, product.rows, product.queries, nullptr, product.out);
   }
 
  private:
@@ -85,43 +84,62 @@ class CudaProducts {
     cublasLtMatmulAlgo_t algorithm;
   };
 
-  using Shape = std::tuple<bool, int, int, int>;  // is float32; rows, inputs, outputs
+  struct Shape {
+    cudaDataType_t in, out;
+    bool has_bias;
+    int rows, inputs, outputs;
+    int64_t stride;  // from row to row
+
+    bool operator<(const Shape& other) const {
+      return std::tie(in, out, has_bias, rows, inputs, outputs, stride) <
+             std::tie(other.in, other.out, other.has_bias, other.rows, other.inputs, other.outputs,
+                      other.stride);
+    }
+  };
 
   CudaProducts() = default;
 
-  static cudaDataType_t TypeOf(const float*) { return CUDA_R_32F; }
-  static cudaDataType_t TypeOf(const Bfloat16*) { return CUDA_R_16BF; }
+  absl::Status Multiply(CudaDevice* device, const Shape& shape, const void* in, const void* weights,
+                        const void* bias, void* out) {
+    ASSIGN_OR_RETURN(const Plan* const plan, PlanOf(shape, bias));
+    if (bias != nullptr) {
+      RETURN_IF_ERROR(SetAttribute(plan->product.get(), CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
+    }
+    const float one = 1, zero = 0;
+    return StatusOf(
+        cublasLtMatmul(handle_.get(), plan->product.get(), &one, weights, plan->weights.get(), in,
+                       plan->in.get(), &zero, out, plan->out.get(), out, plan->out.get(),
+                       &plan->algorithm, workspace_.get(), kWorkspaceBytes, device->stream()),
+        "multiplying");
+  }
 
-  template <typename Number>
-  absl::StatusOr<const Plan*> PlanOf(const DeviceProduct<Number>& product) {
-    const Shape shape(TypeOf(product.in) == CUDA_R_32F, product.rows, product.inputs,
-                      product.outputs);
+  absl::StatusOr<const Plan*> PlanOf(const Shape& shape, const void* bias) {
     const auto known = plans_.find(shape);
     if (known != plans_.end()) return &known->second;
-    ASSIGN_OR_RETURN(Plan plan, MakePlan(product));
+    ASSIGN_OR_RETURN(Plan plan, MakePlan(shape, bias));
     return &plans_.emplace(shape, std::move(plan)).first->second;
   }
 
   // cuBLASLt's matrices are column by column.  So `out`, read as its transpose, is the transpose of
   // weights, as they are read, times `in`.
-  template <typename Number>
-  absl::StatusOr<Plan> MakePlan(const DeviceProduct<Number>& product) const {
-    const cudaDataType_t type = TypeOf(product.in);
+  absl::StatusOr<Plan> MakePlan(const Shape& shape, const void* bias) const {
     Plan plan;
     cublasLtMatmulDesc_t description = nullptr;
     RETURN_IF_ERROR(StatusOf(cublasLtMatmulDescCreate(&description, CUBLAS_COMPUTE_32F, CUDA_R_32F),
                              "describing a product"));
     plan.product.reset(description);
     const cublasOperation_t transposed = CUBLAS_OP_T;
-    const cublasLtEpilogue_t bias = CUBLASLT_EPILOGUE_BIAS;
     RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_TRANSA, transposed));
-    RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_EPILOGUE, bias));
-    RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, type));
-    // Without it no algorithm is sure to fit.
-    RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias));
-    ASSIGN_OR_RETURN(plan.weights, Matrix(type, product.inputs, product.outputs));
-    ASSIGN_OR_RETURN(plan.in, Matrix(type, product.inputs, product.rows));
-    ASSIGN_OR_RETURN(plan.out, Matrix(type, product.outputs, product.rows));
+    if (shape.has_bias) {
+      const cublasLtEpilogue_t with_bias = CUBLASLT_EPILOGUE_BIAS;
+      RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_EPILOGUE, with_bias));
+      RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, shape.out));
+      // Without it no algorithm is sure to fit.
+      RETURN_IF_ERROR(SetAttribute(description, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
+    }
+    ASSIGN_OR_RETURN(plan.weights, Matrix(shape.in, shape.inputs, shape.outputs, shape.inputs));
+    ASSIGN_OR_RETURN(plan.in, Matrix(shape.in, shape.inputs, shape.rows, shape.stride));
+    ASSIGN_OR_RETURN(plan.out, Matrix(shape.out, shape.outputs, shape.rows, shape.outputs));
     ASSIGN_OR_RETURN(plan.algorithm, BestAlgorithm(plan));
     return plan;
   }
@@ -134,9 +152,9 @@ class CudaProducts {
   }
 
   static absl::StatusOr<Owned<cublasLtMatrixLayout_t>> Matrix(cudaDataType_t type, int rows,
-                                                              int columns) {
+                                                              int columns, int64_t stride) {
     cublasLtMatrixLayout_t matrix = nullptr;
-    RETURN_IF_ERROR(StatusOf(cublasLtMatrixLayoutCreate(&matrix, type, rows, columns, rows),
+    RETURN_IF_ERROR(StatusOf(cublasLtMatrixLayoutCreate(&matrix, type, rows, columns, stride),
                              "describing a matrix"));
     return Owned<cublasLtMatrixLayout_t>(matrix);
   }

@@ -7,7 +7,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
+#include <typeindex>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -99,6 +102,11 @@ class HostDevice {
 
   int64_t free_bytes() const { return state_->left; }
   int64_t launches() const { return state_->launches; }
+  template <typename Kernel>
+  int64_t launches_of() const {
+    const auto found = state_->launches_of.find(std::type_index(typeid(Kernel)));
+    return found == state_->launches_of.end() ? 0 : found->second;
+  }
   // Of what was asked for and is not done.
   size_t waiting() const { return state_->waiting.size(); }
 
@@ -126,6 +134,7 @@ class HostDevice {
   template <typename Kernel>
   absl::Status Launch(int blocks, const Kernel& kernel) {
     ++state_->launches;
+    ++state_->launches_of[std::type_index(typeid(Kernel))];
     return Later([=] {
       for (int i = 0; i < blocks; ++i) {
         HostBlock block(i, blocks, Kernel::kThreads);
@@ -169,6 +178,7 @@ class HostDevice {
   struct State {
     int64_t left = 0;
     int64_t launches = 0;
+    std::map<std::type_index, int64_t> launches_of;
     bool records = true;
     std::vector<std::function<void()>> waiting;
     absl::Status failure;

@@ -51,6 +51,41 @@ struct PlainProduct : DeviceProduct<Number> {
   }
 };
 
+// out[r][q] = sum over i of rows[r][i] queries[q][i], of numbers of float16, summed as float32 in
+// whatever order.
+struct HalfProduct {
+  const uint16_t* rows = nullptr;
+  int64_t row_stride = 0;  // numbers from row to row
+  int row_count = 0;
+  const uint16_t* queries = nullptr;  // one after another
+  int query_count = 0;
+  int numbers = 0;
+  float* out = nullptr;  // row after row
+};
+
+struct PlainHalfProduct : HalfProduct {
+  static constexpr int kThreads = 256;
+  static constexpr int kBlocksAtOnce = 2;
+  struct Shared {};
+
+  template <typename Block>
+  SIGHTLINE_DEVICE void operator()(Block& block, Shared& /*shared*/) const {
+    block.Step([&](int thread) {
+      const int64_t end = int64_t{row_count} * query_count;
+      const int64_t step = int64_t{block.count()} * kThreads;
+      for (int64_t at = int64_t{block.index()} * kThreads + thread; at < end; at += step) {
+        const uint16_t* const row = rows + at / query_count * row_stride;
+        const uint16_t* const query = queries + at % query_count * numbers;
+        float sum = 0;
+        for (int i = 0; i < numbers; ++i) {
+          sum = MultiplyAdd(Widened(row[i]), Widened(query[i]), sum);
+        }
+        out[at] = sum;
+      }
+    });
+  }
+};
+
 // Products of a device without a library for them.
 struct PlainProducts {
   template <typename Device>
@@ -61,6 +96,11 @@ struct PlainProducts {
   template <typename Device, typename Number>
   static absl::Status Multiply(Device* device, const DeviceProduct<Number>& product) {
     return device->Launch(64, PlainProduct<Number>{product});
+  }
+
+  template <typename Device>
+  static absl::Status Multiply(Device* device, const HalfProduct& product) {
+    return device->Launch(64, PlainHalfProduct{product});
   }
 };
 

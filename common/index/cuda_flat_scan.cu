@@ -4,6 +4,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/device/cuda_device.h"
+#include "common/device/cuda_products.h"
 #include "common/index/device_flat_scan.h"
 #include "common/index/device_scan.h"
 
@@ -19,7 +20,8 @@ class CudaDevices : public ScanDevices {
   absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors, int device,
                                                    const CallContext& call) const override {
     ASSIGN_OR_RETURN(auto opened, device::CudaDevice::Open(device));
-    return DeviceFlatScan<device::CudaDevice>::Load(std::move(opened), vectors, call);
+    return DeviceFlatScan<device::CudaDevice, device::CudaProducts>::Load(std::move(opened),
+                                                                          vectors, call);
   }
 };
 

@@ -19,11 +19,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/base/status_macros.h"
 #include "common/device/device_array.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/embedding/row_set.h"
+#include "common/index/device_batch_scan.h"
 #include "common/index/device_kernels.h"
 #include "common/index/device_layout.h"
 #include "common/index/device_scan.h"
@@ -34,10 +36,11 @@
 
 namespace sightline {
 
-template <typename Device>
+// `Products` multiplies, as device::PlainProducts does.
+template <typename Device, typename Products>
 class DeviceFlatScan : public DeviceScan {
  public:
-  // As LoadCudaScan.
+  // As ScanDevices::Load.
   static absl::StatusOr<std::unique_ptr<DeviceFlatScan>> Load(Device device,
                                                               const VectorView& vectors,
                                                               const CallContext& call) {
@@ -48,6 +51,7 @@ class DeviceFlatScan : public DeviceScan {
     std::unique_ptr<DeviceFlatScan> scan(new DeviceFlatScan(std::move(device), vectors));
     RETURN_IF_ERROR(scan->Reserve());
     RETURN_IF_ERROR(scan->LoadRows(vectors, call));
+    scan->batch_rows_.longest = scan->rounding_.longest;
     return scan;
   }
 
@@ -65,12 +69,17 @@ class DeviceFlatScan : public DeviceScan {
   static constexpr int64_t kCapacity = kKeysOfQuery;
 
  private:
+  using Batch = DeviceBatchScan<Device, Products>;
+
   static constexpr int64_t kStagingBytes = 32 << 20;
   static_assert(kCapacity >= 4 * kMostNeighbors, "rows have to move on by more than k");
   static_assert(kCapacity <= SelectBest::kMostKeys, "they are selected from at once");
 
   DeviceFlatScan(Device device, const VectorView& vectors)
-      : device_(std::move(device)), layout_(vectors.dimension), row_count_(vectors.rows) {}
+      : device_(std::move(device)),
+        layout_(vectors.dimension),
+        row_count_(vectors.rows),
+        batch_rows_{layout_} {}
 
   absl::Status Reserve() {
     const ScanSizes sizes(row_count_, layout_);
@@ -85,7 +94,11 @@ class DeviceFlatScan : public DeviceScan {
     RETURN_IF_ERROR(host_outcome_.Reserve(&device_, 1));
     RETURN_IF_ERROR(device_.template Prepare<ScanForOne>());
     RETURN_IF_ERROR(device_.template Prepare<ScanForGroup>());
-    return device_.template Prepare<SelectBest>();
+    RETURN_IF_ERROR(device_.template Prepare<SelectBest>());
+    if (row_count_ < kLeastBatchRows) return absl::OkStatus();
+    batch_rows_.numbers = rows_.data();
+    batch_rows_.count = row_count_;
+    return batch_.Reserve(&device_, layout_.dimension);
   }
 
   absl::Status LoadRows(const VectorView& vectors, const CallContext& call) {
@@ -118,11 +131,43 @@ class DeviceFlatScan : public DeviceScan {
                                           const RowSet* among, const CallContext& call) {
     NeighborLists lists(static_cast<size_t>(queries.rows()));
     RETURN_IF_ERROR(TakeFilter(among));
-    for (int64_t first = 0; places_ > 0 && first < queries.rows(); first += kQueriesOfGroup) {
+    if (places_ == 0) return lists;
+    ASSIGN_OR_RETURN(const std::vector<int64_t> left,
+                     SearchBatches(queries, top_k, among, call, &lists));
+    for (size_t first = 0; first < left.size(); first += kQueriesOfGroup) {
       RETURN_IF_ERROR(call.Check("index search"));
-      RETURN_IF_ERROR(SearchGroup(queries, first, top_k, &lists));
+      const size_t count = std::min<size_t>(kQueriesOfGroup, left.size() - first);
+      RETURN_IF_ERROR(
+          SearchGroup(queries, absl::MakeConstSpan(&left[first], count), top_k, &lists));
     }
     return lists;
+  }
+
+  // As many queries at once as share a product, where that is worth it; those that are left.
+  absl::StatusOr<std::vector<int64_t>> SearchBatches(const EmbeddingMatrix& queries, int top_k,
+                                                     const RowSet* among, const CallContext& call,
+                                                     NeighborLists* lists) {
+    // It scores rows that a filter does not let through, too.
+    const bool broad = among == nullptr || (list_ == nullptr && among->count() >= row_count_ / 8);
+    std::vector<int64_t> left;
+    int64_t first = 0;
+    while (broad && Batch::Serves(batch_rows_, top_k) &&
+           queries.rows() - first >= Batch::kLeastQueries) {
+      RETURN_IF_ERROR(call.Check("index search"));
+      const int count = static_cast<int>(std::min<int64_t>(kBatchQueries, queries.rows() - first));
+      ASSIGN_OR_RETURN(auto found,
+                       batch_.Search(&device_, batch_rows_, queries, first, count, top_k, bits_));
+      for (auto& list : found) {
+        if (list.has_value()) {
+          (*lists)[first] = *std::move(list);
+        } else {
+          left.push_back(first);
+        }
+        ++first;
+      }
+    }
+    for (; first < queries.rows(); ++first) left.push_back(first);
+    return left;
   }
 
   // A list of rows is scanned itself, where it takes no more memory than bits.
@@ -147,13 +192,13 @@ class DeviceFlatScan : public DeviceScan {
     return device_.CopyIn(filter_.data(), words, bytes);
   }
 
-  absl::Status SearchGroup(const EmbeddingMatrix& queries, int64_t first, int top_k,
-                           NeighborLists* lists) {
-    query_count_ = static_cast<int>(std::min<int64_t>(kQueriesOfGroup, queries.rows() - first));
+  absl::Status SearchGroup(const EmbeddingMatrix& queries, absl::Span<const int64_t> group,
+                           int top_k, NeighborLists* lists) {
+    query_count_ = static_cast<int>(group.size());
     top_k_ = top_k;
     std::fill_n(host_queries_.data(), ScanSizes(row_count_, layout_).queries, 0.0f);
     for (int i = 0; i < query_count_; ++i) {
-      layout_.ArrangeQuery(queries.row(first + i).data(),
+      layout_.ArrangeQuery(queries.row(group[i]).data(),
                            host_queries_.data() + i * layout_.numbers);
     }
     RETURN_IF_ERROR(
@@ -161,7 +206,7 @@ class DeviceFlatScan : public DeviceScan {
                        int64_t{query_count_ == 1 ? 1 : kQueriesOfGroup} * layout_.numbers * 4));
     RETURN_IF_ERROR(Scan(/*carefully=*/false));
     if (Overflowed()) RETURN_IF_ERROR(Scan(/*carefully=*/true));
-    for (int i = 0; i < query_count_; ++i) (*lists)[first + i] = ListOf(i);
+    for (int i = 0; i < query_count_; ++i) (*lists)[group[i]] = ListOf(i);
     return absl::OkStatus();
   }
 
@@ -264,15 +309,6 @@ class DeviceFlatScan : public DeviceScan {
     return list;
   }
 
-  static Neighbor NeighborOf(uint64_t key) {
-    const auto ascending = static_cast<uint32_t>(key >> 32);
-    const uint32_t bits = (ascending & 0x80000000u) != 0 ? ascending & 0x7FFFFFFFu : ~ascending;
-    Neighbor neighbor;
-    neighbor.row = 0xFFFFFFFFu - static_cast<uint32_t>(key);
-    std::memcpy(&neighbor.score, &bits, sizeof(bits));
-    return neighbor;
-  }
-
   Device device_;  // goes last
   const DeviceLayout layout_;
   const int64_t row_count_;
@@ -284,6 +320,8 @@ class DeviceFlatScan : public DeviceScan {
   device::HostArray<Device, float> host_queries_;
   device::HostArray<Device, uint64_t> host_filter_;
   device::HostArray<Device, ScanOutcome> host_outcome_;
+  Batch batch_;  // of kLeastBatchRows and more
+  DeviceRows batch_rows_;
   // Of the search under way.
   const uint32_t* list_ = nullptr;
   const uint64_t* bits_ = nullptr;

@@ -56,6 +56,7 @@ template <int kRows, int kQueries>
 struct ScanRows : ScanTask {
   static constexpr int kThreads = 256;
   static constexpr int kBlocksAtOnce = 2;
+  static constexpr int kRowsOfWarp = kRows;
   static constexpr int kRowsOfBlock = kThreads / device::kLanes * kRows;
   struct Shared {};
 
@@ -68,28 +69,7 @@ struct ScanRows : ScanTask {
     });
   }
 
- private:
-  static constexpr int kProducts = kRows * kQueries;
-  static constexpr int kSteps = 5;
-  static_assert(device::kLanes % kProducts == 0, "at the end a lane has one product");
-
-  // As row_scores.cc adds its four sums of eight, and these up: lanes that differ in these bits,
-  // one after the other.
-  SIGHTLINE_DEVICE static constexpr int BitOf(int step) {
-    return step == 0 ? 8 : step == 1 ? 16 : 4 >> (step - 2);
-  }
-
-  SIGHTLINE_DEVICE uint32_t RowAt(int64_t place) const {
-    if (place >= end) place = end - 1;
-    return list != nullptr ? list[place * stride] : static_cast<uint32_t>(place * stride);
-  }
-
-  SIGHTLINE_DEVICE bool MayBeFound(int64_t place) const {
-    if (place >= end) return false;
-    const uint32_t row = RowAt(place);
-    return among == nullptr || (among[row >> 6] >> (row & 63) & 1) != 0;
-  }
-
+  // Of a warp's rows, the first of which is at place `first`.
   template <typename Warp>
   SIGHTLINE_DEVICE void ScanTile(Warp& warp, int64_t first) const {
     bool any = false;
@@ -115,6 +95,28 @@ struct ScanRows : ScanTask {
       const bool counts = score == score && MayBeFound(place);
       Offer(query, place, counts ? KeyOf(score, RowAt(place)) : 0);
     });
+  }
+
+ private:
+  static constexpr int kProducts = kRows * kQueries;
+  static constexpr int kSteps = 5;
+  static_assert(device::kLanes % kProducts == 0, "at the end a lane has one product");
+
+  // As row_scores.cc adds its four sums of eight, and these up: lanes that differ in these bits,
+  // one after the other.
+  SIGHTLINE_DEVICE static constexpr int BitOf(int step) {
+    return step == 0 ? 8 : step == 1 ? 16 : 4 >> (step - 2);
+  }
+
+  SIGHTLINE_DEVICE uint32_t RowAt(int64_t place) const {
+    if (place >= end) place = end - 1;
+    return list != nullptr ? list[place * stride] : static_cast<uint32_t>(place * stride);
+  }
+
+  SIGHTLINE_DEVICE bool MayBeFound(int64_t place) const {
+    if (place >= end) return false;
+    const uint32_t row = RowAt(place);
+    return among == nullptr || (among[row >> 6] >> (row & 63) & 1) != 0;
   }
 
   // A lane's own part of each product, of row r and query q at r * kQueries + q.

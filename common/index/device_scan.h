@@ -19,9 +19,11 @@ namespace sightline {
 
 using NeighborLists = std::vector<std::vector<Neighbor>>;
 
-// What rows lost when they were rounded to float16.  Of rows of float16 nothing.
+// What rows lost when they were rounded to float16.  Rows of float16 lose nothing.
 struct RowRounding {
-  float longest = 0;     // at least the length of each row but for the outliers
+  // At least the length of each row but for the outliers; infinite if a row of float16 is not
+  // finite.
+  float longest = 0;
   float most_error = 0;  // at least the length of what each of these lost
   // Rows with a number that is none, or not finite in float16: not on the device, ascending.
   std::vector<int64_t> outliers;

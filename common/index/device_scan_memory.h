@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
+#include "common/device/product.h"
 #include "common/index/device_kernels.h"
 #include "common/index/device_layout.h"
 #include "common/index/device_scan.h"
+#include "common/index/vector_index.h"
 
 namespace sightline {
 
@@ -36,6 +39,51 @@ struct ScanOutcome {
   uint64_t best[kQueriesOfGroup * DeviceScan::kMostNeighbors];
 };
 
+// Queries of a batch (device_batch_scan.h), rows that are scored at once for them, keys of each
+// that are kept at once, and the most that may be wanted of each.
+inline constexpr int kBatchQueries = 256;
+inline constexpr int64_t kBatchRows = 16384;
+inline constexpr int64_t kBatchKeys = 4096;
+inline constexpr int kMostBatchBest = 1024;
+// A batch is not worth its memory for fewer rows.
+inline constexpr int64_t kLeastBatchRows = 8192;
+
+// What a batch leaves beside its keys.
+struct BatchState {
+  uint64_t floors[kBatchQueries];
+  int counts[2][kBatchQueries];  // of the tables
+  int best_counts[kBatchQueries];
+  int overflows[kBatchQueries];
+};
+
+// Numbers of each array of a batch.
+struct BatchSizes {
+  explicit BatchSizes(const DeviceLayout& layout)
+      : queries(int64_t{kBatchQueries} * layout.numbers),
+        scores(kBatchRows * kBatchQueries),
+        keys(kBatchKeys * kBatchQueries),
+        best(int64_t{kMostBatchBest} * kBatchQueries) {}
+
+  ScanBytes bytes() const {
+    constexpr auto kState = static_cast<int64_t>(sizeof(BatchState));
+    // Queries in both forms, scores, two tables, best keys twice and their rows.
+    return {queries * 6 + scores * 4 + keys * 16 + best * 20 + kState + device::kWorkspaceBytes,
+            queries * 6 + best * 8 + kState};
+  }
+
+  int64_t queries, scores, keys, best;
+};
+
+// What a key stands for; it is not zero.
+inline Neighbor NeighborOf(uint64_t key) {
+  const auto ascending = static_cast<uint32_t>(key >> 32);
+  const uint32_t bits = (ascending & 0x80000000u) != 0 ? ascending & 0x7FFFFFFFu : ~ascending;
+  Neighbor neighbor;
+  neighbor.row = 0xFFFFFFFFu - static_cast<uint32_t>(key);
+  std::memcpy(&neighbor.score, &bits, sizeof(bits));
+  return neighbor;
+}
+
 // Of as many rows of so many numbers, both positive or none; more than there is of anything where a
 // device has not so many rows.
 inline ScanBytes BytesOfScan(int64_t rows, int dimension) {
@@ -45,7 +93,10 @@ inline ScanBytes BytesOfScan(int64_t rows, int dimension) {
   const ScanSizes sizes(rows, DeviceLayout(dimension));
   const auto outcome = static_cast<int64_t>(sizeof(ScanOutcome));
   const int64_t shared = sizes.queries * 4 + sizes.filter * 8 + outcome;
-  return {sizes.rows * 2 + sizes.keys * 8 * 2 + shared, shared};
+  ScanBytes bytes = {sizes.rows * 2 + sizes.keys * 8 * 2 + shared, shared};
+  if (rows < kLeastBatchRows) return bytes;
+  const ScanBytes batch = BatchSizes(DeviceLayout(dimension)).bytes();
+  return {bytes.device + batch.device, bytes.host + batch.host};
 }
 
 }  // namespace sightline

@@ -24,7 +24,9 @@ RowRounder::RowRounder(Dtype dtype, const DeviceLayout& layout)
 void RowRounder::Round(int64_t row, const float* numbers, uint16_t* to) {
   const int dimension = layout_.dimension;
   Float32ToFloat16(numbers, dimension, reinterpret_cast<char*>(halves_.data()));
-  if (dtype_ == Dtype::kFloat32) {
+  if (dtype_ == Dtype::kFloat16) {
+    rounding_.longest = std::max(rounding_.longest, LengthAbove(numbers, dimension));
+  } else {
     Float16ToFloat32(reinterpret_cast<const char*>(halves_.data()), dimension, lost_.data());
     // Exact: of numbers that are so close, or of one that rounds to nothing.
     for (int i = 0; i < dimension; ++i) lost_[i] = numbers[i] - lost_[i];

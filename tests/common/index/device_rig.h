@@ -9,6 +9,7 @@
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
 #include "common/device/host_device.h"
+#include "common/device/product.h"
 #include "common/index/device_flat_scan.h"
 #include "common/index/device_scan.h"
 #include "tests/common/index/kind_harness.h"
@@ -17,7 +18,7 @@
 namespace sightline {
 
 using device::HostDevice;
-using HostScan = DeviceFlatScan<HostDevice>;
+using HostScan = DeviceFlatScan<HostDevice, device::PlainProducts>;
 
 inline std::unique_ptr<VectorIndex> LoadOn(HostDevice device, const VectorView& rows) {
   static ComputePool pool(2);

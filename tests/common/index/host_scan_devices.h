@@ -11,6 +11,7 @@
 #include "common/base/error_details.h"
 #include "common/device/device_info.h"
 #include "common/device/host_device.h"
+#include "common/device/product.h"
 #include "common/index/device_flat_scan.h"
 #include "common/index/device_scan.h"
 
@@ -31,7 +32,7 @@ class HostScanDevices : public ScanDevices {
   absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors, int device,
                                                    const CallContext& call) const override {
     if (device >= static_cast<int>(devices_.size())) return Missing(device);
-    return DeviceFlatScan<device::HostDevice>::Load(devices_[device].device, vectors, call);
+    return DeviceFlatScan<device::HostDevice, device::PlainProducts>::Load(devices_[device].device, vectors, call);
   }
 
   // Another handle of the device.
