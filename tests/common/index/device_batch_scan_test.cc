@@ -114,6 +114,21 @@ TEST_CASE("rows that rounding a query reorders come in the CPU's order") {
   }
 }
 
+TEST_CASE("the best rows are found though rounding hides them behind more than a batch keeps") {
+  // A query (1 + 1.4 s, 1 + 1.2 s), s = 2^-10, is (1 + s, 1 + s) in float16: rows (0, 1), which
+  // come first, are as good as the rows (1, 0) at the end, which are better.
+  EmbeddingMatrix values(kRows, 8);
+  for (int64_t row = 0; row < 300; ++row) values.mutable_row(row)[1] = 1;
+  for (int64_t row = kRows - 12; row < kRows; ++row) values.mutable_row(row)[0] = 1;
+  EmbeddingMatrix queries(16, 8);
+  for (int i = 0; i < 16; ++i) {
+    queries.mutable_row(i)[0] = 1 + 1.4f / 1024;
+    queries.mutable_row(i)[1] = 1 + 1.2f / 1024;
+  }
+  Rig rig(values, Dtype::kFloat16);
+  rig.Check(queries, 10, /*batches=*/true, /*groups=*/true);
+}
+
 TEST_CASE("numbers that are none, too large or endless spoil no list") {
   EmbeddingMatrix values = ClusteredRows(kRows, 16, 8);
   values.mutable_row(17)[3] = std::numeric_limits<float>::quiet_NaN();
