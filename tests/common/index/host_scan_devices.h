@@ -32,7 +32,8 @@ class HostScanDevices : public ScanDevices {
   absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors, int device,
                                                    const CallContext& call) const override {
     if (device >= static_cast<int>(devices_.size())) return Missing(device);
-    return DeviceFlatScan<device::HostDevice, device::PlainProducts>::Load(devices_[device].device, vectors, call);
+    return DeviceFlatScan<device::HostDevice, device::PlainProducts>::Load(devices_[device].device,
+                                                                           vectors, call);
   }
 
   // Another handle of the device.
