@@ -23,13 +23,14 @@ constexpr int kMostDevices = 64;
 // What the file does not say the environment may, as where a container is given a device.
 std::string DeviceKind(ConfigReader& section) {
   const std::vector<std::string> kinds = {"cpu", "cuda"};
+  if (section.Has("kind")) return section.Choice("kind", kinds[0], kinds);
   const std::string otherwise = ProcessEnvironment()(kDeviceVariable).value_or(kinds[0]);
   if (std::find(kinds.begin(), kinds.end(), otherwise) == kinds.end()) {
     section.AddProblem("kind", absl::StrCat("$", kDeviceVariable, " is '", otherwise, "'; it is ",
                                             kinds[0], " or ", kinds[1]));
-    return kinds[0];
+    return kinds[1];
   }
-  return section.Choice("kind", otherwise, kinds);
+  return otherwise;
 }
 
 }  // namespace

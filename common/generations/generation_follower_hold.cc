@@ -97,9 +97,8 @@ absl::Status GenerationFollower::TryToHold(HeldGeneration* entry, Attempt* attem
   const Manifest* const alone = &manifest;
   ASSIGN_OR_RETURN(const std::string lack, LackFor(absl::MakeConstSpan(&alone, 1)));
   if (!lack.empty()) {
-    return MakeError(
-        reasons::kTooBig,
-        absl::StrCat("takes ", lack, ": raise the limit, or use more and smaller shards"));
+    return MakeError(reasons::kTooBig,
+                     absl::StrCat("takes ", lack, ": raise that, or use more and smaller shards"));
   }
   RETURN_IF_ERROR(Fetch(entry, attempt, call));
   // What could not be read last time is read first.

@@ -24,7 +24,7 @@ absl::StatusOr<std::string> GenerationFollower::LackFor(
   for (const device::DeviceFootprint& each : devices) {
     if (each.bytes <= each.limit) continue;
     return absl::StrCat(each.bytes, " bytes on device ", each.device, ", of which ", each.limit,
-                        " may be used");
+                        " may be used (device.memory_limit)");
   }
   return std::string();
 }

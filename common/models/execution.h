@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_COMMON_MODELS_EXECUTION_H_
 #define SIGHTLINE_COMMON_MODELS_EXECUTION_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,8 @@ struct Execution {
   std::shared_ptr<const kernels::StackDevices> devices;
   // Of passes on the device.
   DevicePassMetrics passes;
+  // Set once the device has failed: what was loaded so is of no use any more.  Null: nobody asks.
+  std::shared_ptr<std::atomic<bool>> failed;
 
   bool on_cpu() const { return device == "cpu"; }
 };

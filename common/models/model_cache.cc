@@ -1,5 +1,6 @@
 #include "common/models/model_cache.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -36,6 +37,12 @@ int64_t StackBytesOf(const bundle::v1::ModelBundleManifest& manifest,
   int64_t bytes = 0;
   const bool wraps = __builtin_mul_overflow(one, TransformerCountOf(manifest), &bytes);
   return wraps ? std::numeric_limits<int64_t>::max() : bytes;
+}
+
+// Sums of lies stay lies.
+int64_t SumOf(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
 }
 
 // Digits of a SHA-256 that tell models of a process apart.
@@ -88,8 +95,10 @@ std::shared_ptr<const Model> ModelCache::Alive(const std::string& id, Use use) c
   MutexLock lock(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return nullptr;
-  const bool computes = !found->second.loaded.precision.empty();
-  return use == Use::kPreparing || computes ? found->second.model.lock() : nullptr;
+  const Entry& entry = found->second;
+  if (entry.failed != nullptr && *entry.failed) return nullptr;
+  const bool computes = !entry.loaded.precision.empty();
+  return use == Use::kPreparing || computes ? entry.model.lock() : nullptr;
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> ModelCache::GetFor(Use use, const std::string& id,
@@ -110,12 +119,23 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& 
   return GetFor(Use::kComputing, id, call);
 }
 
+// Tells the watch how that went, where it was on a device.
 absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Load(Use use, const std::string& id,
                                                               const CallContext& call) {
+  absl::StatusOr<std::shared_ptr<const Model>> model = LoadNow(use, id, call);
+  const auto device = DeviceNumberOf(options_.model.execution);
+  if (device.ok() && use == Use::kComputing) losses_.NoteLoad(*device, model.status());
+  return model;
+}
+
+absl::StatusOr<std::shared_ptr<const Model>> ModelCache::LoadNow(Use use, const std::string& id,
+                                                                 const CallContext& call) {
   ASSIGN_OR_RETURN(ModelBundle bundle,
                    OpenModelBundle(ModelDirectory(options_.store, id), options_.verify));
   ModelOptions options = options_.model;
   options.execution.passes = passes_;
+  const auto failed = std::make_shared<std::atomic<bool>>(false);
+  options.execution.failed = failed;
   LoadedModel loaded{bundle.manifest};
   if (use == Use::kComputing) {
     // Where a model is held already somebody may be waiting for what it computes.
@@ -127,22 +147,17 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Load(Use use, const std
   } else {
     options.execution = Execution();  // what prepares has no use for a device
   }
-  ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadOn(bundle, options));
+  ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options));
   const int64_t device_bytes = DeviceBytesOf(use, bundle.manifest, options.execution.precision);
   model = Shown(std::move(model), loaded, device_bytes);
   if (options_.janitor != nullptr) model = options_.janitor->Adopt(std::move(model));
   MutexLock lock(mutex_);
-  entries_[id] = {model, std::move(loaded), MemoryOf(bundle.manifest), device_bytes};
-  return model;
-}
-
-// Tells the watch how that went, where it was on a device.
-absl::StatusOr<std::shared_ptr<const Model>> ModelCache::LoadOn(const ModelBundle& bundle,
-                                                                const ModelOptions& options) {
-  absl::StatusOr<std::shared_ptr<const Model>> model = LoadModel(bundle, options);
-  if (const auto device = DeviceNumberOf(options.execution); device.ok()) {
-    losses_.NoteLoad(*device, model.status());
-  }
+  failed_.erase(std::remove_if(failed_.begin(), failed_.end(),
+                               [](const Entry& entry) { return entry.model.expired(); }),
+                failed_.end());
+  Entry& entry = entries_[id];
+  if (entry.failed != nullptr && *entry.failed) failed_.push_back(entry);
+  entry = {model, std::move(loaded), MemoryOf(bundle.manifest), device_bytes, failed};
   return model;
 }
 
@@ -184,6 +199,20 @@ absl::StatusOr<int64_t> ModelCache::Footprint(const std::set<std::string>& ids) 
   return bytes;
 }
 
+absl::StatusOr<int64_t> ModelCache::DeviceBytesOf(const std::string& id) const {
+  {
+    MutexLock lock(mutex_);
+    const auto found = entries_.find(id);
+    const bool computes = found != entries_.end() && !found->second.loaded.precision.empty();
+    if (computes && !found->second.model.expired() && !*found->second.failed) {
+      return found->second.device_bytes;
+    }
+  }
+  ASSIGN_OR_RETURN(const auto manifest,
+                   ReadModelBundleManifest(ModelDirectory(options_.store, id)));
+  return DeviceBytesOf(Use::kComputing, manifest, Execution().precision);
+}
+
 int64_t ModelCache::DeviceBytesOf(Use use, const bundle::v1::ModelBundleManifest& manifest,
                                   const std::string& precision) const {
   if (options_.model.execution.on_cpu() || use == Use::kPreparing) return 0;
@@ -204,24 +233,22 @@ absl::StatusOr<std::vector<device::DeviceFootprint>> ModelCache::DeviceFootprint
   if (options_.model.execution.on_cpu() || ids.empty())
     return std::vector<device::DeviceFootprint>();
   device::DeviceFootprint footprint;
+  for (const std::string& id : ids) {
+    ASSIGN_OR_RETURN(const int64_t bytes, DeviceBytesOf(id));
+    footprint.bytes = SumOf(footprint.bytes, bytes);
+  }
+  {
+    MutexLock lock(mutex_);
+    for (const Entry& entry : failed_) {
+      if (!entry.model.expired()) footprint.bytes = SumOf(footprint.bytes, entry.device_bytes);
+    }
+  }
+  // What needs no device asks none.
+  if (footprint.bytes == 0) return std::vector<device::DeviceFootprint>();
   ASSIGN_OR_RETURN(footprint.device, DeviceNumberOf(options_.model.execution));
   ASSIGN_OR_RETURN(const device::DeviceInfo info, DescribeDevice());
   footprint.limit =
       options_.device_memory_limit > 0 ? options_.device_memory_limit : info.memory_bytes / 10 * 9;
-  for (const std::string& id : ids) {
-    if (Alive(id, Use::kComputing) != nullptr) {
-      MutexLock lock(mutex_);
-      footprint.bytes += entries_.at(id).device_bytes;
-    } else {
-      ASSIGN_OR_RETURN(const auto manifest,
-                       ReadModelBundleManifest(ModelDirectory(options_.store, id)));
-      int64_t bytes = DeviceBytesOf(Use::kComputing, manifest, Execution().precision);
-      if (__builtin_add_overflow(footprint.bytes, bytes, &bytes)) {
-        bytes = std::numeric_limits<int64_t>::max();
-      }
-      footprint.bytes = bytes;
-    }
-  }
   return std::vector<device::DeviceFootprint>{footprint};
 }
 
@@ -238,12 +265,10 @@ std::vector<DeviceStatus> ModelCache::Devices() const {
   for (const auto& [id, entry] : entries_) {
     if (!entry.model.expired()) status.held_bytes += entry.device_bytes;
   }
+  for (const Entry& entry : failed_) {
+    if (!entry.model.expired()) status.held_bytes += entry.device_bytes;
+  }
   return {status};
-}
-
-void ModelCache::Forget(const std::string& id) {
-  MutexLock lock(mutex_);
-  entries_.erase(id);
 }
 
 std::vector<std::string> ModelCache::Files(const std::string& id) const {

@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_COMMON_MODELS_MODEL_CACHE_H_
 #define SIGHTLINE_COMMON_MODELS_MODEL_CACHE_H_
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -40,7 +41,8 @@ struct ModelCacheOptions {
   MetricsRegistry* metrics = nullptr;  // outlives the models; null for none
 };
 
-// Thread-safe.  A model lives as long as somebody holds it.
+// Thread-safe.  A model lives as long as somebody holds it; one whose device has failed is given to
+// nobody else, and loaded anew.
 class ModelCache {
  public:
   explicit ModelCache(ModelCacheOptions options);
@@ -64,18 +66,14 @@ class ModelCache {
   // are alive that is known; for the others errors are as those of OpenModelBundle.
   absl::StatusOr<int64_t> Footprint(const std::set<std::string>& ids) const;
 
-  // Likewise of the device, and what may be used of it: none on the CPU.  Of each what it takes in
-  // float32, in which its precisions are measured.  UNAVAILABLE (DEVICE_FAILED) if the device
-  // cannot be asked.
+  // Likewise of the device, and what may be used of it: none if they take nothing of one.  Of those
+  // that are not alive what they take in float32, in which precisions are measured.  UNAVAILABLE
+  // (DEVICE_FAILED) if the device cannot be asked.
   absl::StatusOr<std::vector<device::DeviceFootprint>> DeviceFootprints(
       const std::set<std::string>& ids);
 
   // The device that models are on, if they are on one.
   std::vector<DeviceStatus> Devices() const;
-
-  // A model that the cache gave does not work any more, its device having failed: it is loaded anew
-  // for whoever asks next.
-  void Forget(const std::string& id);
 
   // The files of a model's bundle, for telling whether they changed.
   std::vector<std::string> Files(const std::string& id) const;
@@ -92,8 +90,9 @@ class ModelCache {
   struct Entry {
     std::weak_ptr<const Model> model;
     LoadedModel loaded;
-    int64_t bytes = 0;         // of memory
-    int64_t device_bytes = 0;  // of the device's
+    int64_t bytes = 0;                                // of memory
+    int64_t device_bytes = 0;                         // of the device's
+    std::shared_ptr<const std::atomic<bool>> failed;  // its device has, once that is set
   };
 
   std::shared_ptr<const Model> Alive(const std::string& id, Use use) const EXCLUDES(mutex_);
@@ -102,12 +101,15 @@ class ModelCache {
   absl::StatusOr<std::shared_ptr<const Model>> Load(Use use, const std::string& id,
                                                     const CallContext& call) REQUIRES(load_mutex_)
       EXCLUDES(mutex_);
-  absl::StatusOr<std::shared_ptr<const Model>> LoadOn(const ModelBundle& bundle,
-                                                      const ModelOptions& options);
+  absl::StatusOr<std::shared_ptr<const Model>> LoadNow(Use use, const std::string& id,
+                                                       const CallContext& call)
+      REQUIRES(load_mutex_) EXCLUDES(mutex_);
   std::shared_ptr<const Model> Shown(std::shared_ptr<const Model> model, const LoadedModel& loaded,
                                      int64_t device_bytes) const;
 
   absl::StatusOr<device::DeviceInfo> DescribeDevice() EXCLUDES(mutex_);
+  // Of a model, be it loaded or not.
+  absl::StatusOr<int64_t> DeviceBytesOf(const std::string& id) const EXCLUDES(mutex_);
   int64_t DeviceBytesOf(Use use, const bundle::v1::ModelBundleManifest& manifest,
                         const std::string& precision) const;
 
@@ -119,6 +121,8 @@ class ModelCache {
   Mutex load_mutex_;  // held while a model is loaded
   mutable Mutex mutex_;
   std::map<std::string, Entry> entries_ GUARDED_BY(mutex_);
+  // Those whose device has failed, and that somebody may hold yet.
+  std::vector<Entry> failed_ GUARDED_BY(mutex_);
   absl::optional<device::DeviceInfo> device_ GUARDED_BY(mutex_);  // once it was asked
 };
 

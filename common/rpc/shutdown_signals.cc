@@ -15,6 +15,8 @@ namespace {
 
 // Tells the waiting thread that the object goes away; no signal has this number.
 constexpr unsigned char kStop = 0;
+// Likewise that the process asks for its own end.
+constexpr unsigned char kEnd = 255;
 
 // Where the handler writes; -1 while there is no object.
 std::atomic<int> g_pipe{-1};
@@ -85,6 +87,10 @@ void ShutdownSignals::Loop(std::shared_ptr<State> state) {
     if (::read(state->pipe[0], &signal, 1) != 1) continue;  // interrupted
     if (signal == kStop) return;
     ReleasableMutexLock lock(state->mutex);
+    if (signal == kEnd) {
+      if (state->signal != 0) continue;  // it is about to end
+      signal = SIGTERM;
+    }
     // No destructors: the threads of a process that is told twice may be stuck.
     if (!state->listened || state->signal != 0) _exit(128 + signal);
     state->signal = signal;
@@ -111,10 +117,15 @@ void RequestEnd(const absl::Status& why) {
   {
     Ending& ending = TheEnding();
     MutexLock lock(ending.mutex);
-    if (!ending.why.ok()) return;  // a second signal would end it at once
+    if (!ending.why.ok()) return;
     ending.why = why;
   }
-  ::kill(::getpid(), SIGTERM);
+  const int pipe = g_pipe.load();
+  if (pipe < 0) {
+    ::kill(::getpid(), SIGTERM);
+  } else {
+    (void)!::write(pipe, &kEnd, 1);
+  }
 }
 
 absl::Status EndReason() {

@@ -45,8 +45,8 @@ class ShutdownSignals {
   std::thread thread_;
 };
 
-// Ends the process as SIGTERM does, for want of something that only another process may get back.
-// The first reason counts.  Thread-safe.
+// Ends the process as a first SIGTERM does, for want of something that only another process may get
+// back; one that is about to end goes on with that.  The first reason counts.  Thread-safe.
 void RequestEnd(const absl::Status& why);
 
 // Why RequestEnd was called; OK if it never was.  Thread-safe.

@@ -69,7 +69,7 @@ if [ -n "${LIBTORCH_HOME:-}" ]; then
   for library in libtorch_cuda.so libc10_cuda.so; do
     [ -e "$LIBTORCH_HOME/lib/$library" ] || fail "LIBTORCH_HOME=$LIBTORCH_HOME is a LibTorch without CUDA (no lib/$library); build without LIBTORCH_HOME, with Debian's"
   done
-  libraries+=(--libraries "$(realpath -- "$LIBTORCH_HOME")")
+  libraries+=(--libraries "$(realpath -- "$LIBTORCH_HOME")" --needs libtorch_cuda)
 fi
 config=()
 if [ -n "$on_cuda" ]; then
@@ -77,8 +77,11 @@ if [ -n "$on_cuda" ]; then
   if [ -n "${CUDA_HOME:-}" ] || [ -d "$cuda" ]; then libraries+=(--libraries "$(realpath -m -- "$cuda")"); fi
   if [ -x "$cuda/bin/nvcc" ]; then
     config=(--config=cuda_release)
+    libraries+=(--needs libcublasLt)
   elif [ -z "${LIBTORCH_HOME:-}" ]; then
     fail "CUDA_HOME=$cuda has no bin/nvcc, which servers for GPUs are compiled by"
+  else
+    printf 'images: there is no %s/bin/nvcc: the trainer can use GPUs, servers cannot\n' "$cuda" >&2
   fi
 fi
 

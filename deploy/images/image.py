@@ -4,9 +4,10 @@ it comes from.  build.sh calls this; see README.md for what an image holds.
 
 usage: image.py --programs FOLDER --faiss VERSION:LICENSE --license FILE --revision R
                 --created SECONDS (--archives FOLDER --repository NAME | --tree FOLDER)
-                [--libraries FOLDER]... VARIANT...
+                [--libraries FOLDER]... [--needs LIBRARY]... VARIANT...
   --libraries FOLDER  for variants with CUDA: where libraries may be taken from that no package of
                       Debian brought, and where their wheels' records are
+  --needs LIBRARY     that a program of such a variant has to load: libtorch_cuda, libcublasLt
 """
 
 from __future__ import annotations
@@ -79,9 +80,11 @@ class Contents:
         finder = Finder(trees=tuple(self._arguments.libraries)) if variant.cuda else self._finder
         found = finder.closure([*map(self._program, variant.programs.values()), *variant.debian_programs])
         theirs = {os.path.basename(path).split(".so")[0] for path in found if within(path, PRIVATE)}
-        if variant.cuda and not theirs & {"libtorch_cuda", "libcublasLt"}:
-            raise ClosureError(f"no program of {name} loads libtorch_cuda.so or libcublasLt.so: build them with a "
-                               "LIBTORCH_HOME that names a LibTorch with CUDA, or a CUDA_HOME with nvcc")
+        for library in self._arguments.needs if variant.cuda else ():
+            if library not in theirs:
+                raise ClosureError(f"no program of {name} loads {library}.so: build them with a LIBTORCH_HOME "
+                                   "that names a LibTorch with CUDA (libtorch_cuda), or a CUDA_HOME with nvcc "
+                                   "(libcublasLt)")
         return {**found, **{path: path for path in variant.debian_programs}}
 
     def _of_vendors(self, libraries: dict[str, str]) -> dict[str, str]:
@@ -190,6 +193,7 @@ def main() -> int:
     parser.add_argument("--created", type=int, required=True)
     parser.add_argument("--repository", default="localhost")
     parser.add_argument("--libraries", action="append", default=[])
+    parser.add_argument("--needs", action="append", default=[])
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--archives")
     where.add_argument("--tree")

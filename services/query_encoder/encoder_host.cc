@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/base/compute_pool.h"
-#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/rerankers.h"
@@ -101,10 +100,7 @@ absl::StatusOr<GenerationHost::Loaded> EncoderHost::Load(const Manifest& manifes
     held->rerankers.push_back({std::move(reranker.name), std::move(model)});
   }
   held->feature_dtype = FeatureDtypeOf(manifest);
-  const absl::Status warm = WarmUp(*held, call);
-  // Others may have it that was held before its device failed.
-  if (HasReason(warm, reasons::kDeviceFailed)) models_->Forget(manifest.encoder_model());
-  RETURN_IF_ERROR(warm);
+  RETURN_IF_ERROR(WarmUp(*held, call));
   return Loaded{std::move(held), nullptr};
 }
 

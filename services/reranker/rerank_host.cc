@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/base/compute_pool.h"
-#include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/read_progress.h"
 #include "common/base/status_macros.h"
@@ -135,10 +134,7 @@ absl::StatusOr<GenerationHost::Loaded> RerankHost::Load(const Manifest& manifest
   }
   if (manifest.item_kind() == bundle::v1::IMAGE) {
     for (const auto& reranker : held->rerankers) {
-      const absl::Status warm = WarmUp(*held, *reranker.model, call);
-      // Others may have it that was held before its device failed.
-      if (HasReason(warm, reasons::kDeviceFailed)) models_->Forget(reranker.model->id());
-      RETURN_IF_ERROR(warm);
+      RETURN_IF_ERROR(WarmUp(*held, *reranker.model, call));
     }
   }
   return Loaded{std::move(held), nullptr};

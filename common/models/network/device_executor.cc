@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/clock.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/kernels/device_stack.h"
 #include "common/models/device_passes.h"
@@ -20,8 +21,8 @@ using kernels::StackReadout;
 
 class DeviceExecutor : public TransformerExecutor {
  public:
-  DeviceExecutor(std::unique_ptr<DeviceStack> stack, const DevicePassMetrics& metrics)
-      : stack_(std::move(stack)), metrics_(metrics) {}
+  DeviceExecutor(std::unique_ptr<DeviceStack> stack, const Execution& execution)
+      : stack_(std::move(stack)), metrics_(execution.passes), failed_(execution.failed) {}
 
   at::Tensor Run(const PackedParts& packed, Readout readout) const override {
     const bool first_only = readout == Readout::kFirstRows;
@@ -41,6 +42,7 @@ class DeviceExecutor : public TransformerExecutor {
     kernels::PassStats stats;
     const absl::Time began = Clock::Real()->Now();
     const absl::Status done = stack_->Run(sequences.view(), readout, out.data_ptr<float>(), &stats);
+    if (HasReason(done, reasons::kDeviceFailed) && failed_ != nullptr) *failed_ = true;
     if (!done.ok()) throw StatusError(done);
     metrics_.Note(stats, Clock::Real()->Now() - began);
     return out;
@@ -48,6 +50,7 @@ class DeviceExecutor : public TransformerExecutor {
 
   const std::unique_ptr<DeviceStack> stack_;
   const DevicePassMetrics metrics_;
+  const std::shared_ptr<std::atomic<bool>> failed_;
 };
 
 // Of a short text or a picture's regions with one: others come seldom enough.
@@ -75,7 +78,7 @@ absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewDeviceExecutor(
         TakeBlocks(*encoder, [&](const BlockWeights& weights) { return stack->Add(weights); }));
     return WarmUp(execution, stack.get());
   }));
-  return std::make_unique<DeviceExecutor>(std::move(stack), execution.passes);
+  return std::make_unique<DeviceExecutor>(std::move(stack), execution);
 }
 
 }  // namespace sightline

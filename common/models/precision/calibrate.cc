@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/cpu_name.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/model_probes.h"
 #include "common/kernels/kernel_choice.h"
@@ -189,6 +190,10 @@ absl::StatusOr<PrecisionReport> Calibration::Run() {
     const absl::Status measured = MeasureOther(precisions[i], call);
     // Whoever waits for all of it decides whether it goes on.
     RETURN_IF_ERROR(call_.Check("measuring precisions"));
+    // What a device lacks now it may have in a moment, and a report stays.
+    const bool may_pass =
+        absl::IsResourceExhausted(measured) || HasReason(measured, reasons::kDeviceFailed);
+    if (may_pass) return measured;
     if (measured.ok()) continue;
     Log(Severity::kWarning, "a precision is left out",
         {{"model", bundle_.id}, {"precision", precisions[i].precision}, {"error", measured}});

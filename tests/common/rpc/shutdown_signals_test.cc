@@ -86,6 +86,24 @@ TEST_CASE("A process may ask for its own end, and ends in its own time for the f
   CHECK(child.ExitStatus() == 3);
 }
 
+TEST_CASE("A process that is about to end is not ended at once by asking for it") {
+  Child child([](const auto& say) {
+    ShutdownSignals signals;
+    signals.cancellation();
+    say();
+    if (signals.Wait() != SIGTERM) ::_exit(1);
+    RequestEnd(absl::UnavailableError("lost"));
+    say();
+    while (true) ::pause();
+  });
+  child.AwaitWord();
+  child.Send(SIGTERM);
+  child.AwaitWord();
+  // Only a second one does; it comes behind what was asked for.
+  child.Send(SIGINT);
+  CHECK(child.ExitStatus() == 128 + SIGINT);
+}
+
 TEST_CASE("A process that was told once ends in its own time") {
   Child child([](const auto& say) {
     ShutdownSignals signals;

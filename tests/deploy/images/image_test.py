@@ -39,7 +39,8 @@ class ImageTest(cases.Case):
         self.write(f"{where}/cuda/EULA.txt", b"terms")
         self.write(f"{where}/LICENSE", b"Apache")
 
-    def run_image(self, *variants, where="first", out="out", libraries=("libtorch", "cuda")):
+    def run_image(self, *variants, where="first", out="out", libraries=("libtorch", "cuda"),
+                  needs=("libtorch_cuda",)):
         """Status, what is printed, and what is complained of."""
         folder = os.path.join(self.folder, where)
         archives = os.path.join(self.folder, out)
@@ -48,6 +49,8 @@ class ImageTest(cases.Case):
                 "--license", f"{folder}/LICENSE", "--revision", "abc", "--created", "0", "--archives", archives]
         for library in libraries:
             line += ["--libraries", f"{folder}/{library}"]
+        for library in needs:
+            line += ["--needs", library]
         printed, complained = io.StringIO(), io.StringIO()
         with mock.patch.object(sys, "argv", line + list(variants)), contextlib.redirect_stdout(printed), \
                 contextlib.redirect_stderr(complained):
@@ -123,6 +126,10 @@ class ImageTest(cases.Case):
         for name in PROGRAMS:
             self.write(f"first/programs/{name}", elf(["libc.so.6"], interpreter=LOADER))
         self.assertIn("no program of sightline-cuda loads libtorch_cuda.so", self.complaint())
+
+    def test_each_library_that_is_needed_is_looked_for(self):
+        wanted = ("libtorch_cuda", "libcublasLt")
+        self.assertIn("no program of sightline-cuda loads libcublasLt.so", self.complaint(needs=wanted))
 
     def test_libraries_of_folders_that_are_not_named_are_not_taken(self):
         self.assertIn("libcudart.so.12 is missing", self.complaint(libraries=["libtorch"]))

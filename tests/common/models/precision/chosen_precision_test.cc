@@ -71,6 +71,22 @@ TEST_CASE("on a device its own precisions are measured, and kept under its name"
   CHECK(report->results(1).kernel() == "Host");
 }
 
+TEST_CASE("what a device lacks for a moment is no report") {
+  Rig rig;
+  // For float32, and nothing beside it.
+  const auto devices = std::make_shared<const kernels::HostStackDevices>();
+  const Execution on_device = {"cuda:0", "float32", devices};
+  devices->device().Break(MakeError(reasons::kDeviceFailed, "fell off the bus"));
+  const auto choose = [&] {
+    return ChosenPrecision(rig.bundle, rig.Options("bfloat16"), on_device, nullptr, kCall);
+  };
+  CHECK(HasReason(choose().status(), reasons::kDeviceFailed));
+  CHECK(absl::IsNotFound(
+      FindReport({ReportFolder(rig.state.path())}, KeyHere(rig.bundle.id, "Host")).status()));
+  devices->device().Break(absl::OkStatus());
+  CHECK(choose()->precision == "bfloat16");
+}
+
 TEST_CASE("what is measured is kept, and the next start takes it") {
   Rig rig;
   const PrecisionOptions options = rig.Options("int8");
