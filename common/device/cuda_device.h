@@ -86,7 +86,7 @@ inline absl::Status StatusOf(cudaError_t error, absl::string_view what) {
 // Belongs to one thread at a time.  Memory is given back before it is destroyed.
 class CudaDevice {
  public:
-  // Number `index` of the machine's devices.
+  // What number `index` of the machine's devices is, without opening it.
   static absl::StatusOr<DeviceInfo> Describe(int index) {
     cudaDeviceProp properties;
     RETURN_IF_ERROR(StatusOf(cudaGetDeviceProperties(&properties, index),
@@ -94,6 +94,7 @@ class CudaDevice {
     return DeviceInfo{properties.name, static_cast<int64_t>(properties.totalGlobalMem)};
   }
 
+  // Number `index` of the machine's devices, with a stream of its own.
   static absl::StatusOr<CudaDevice> Open(int index) {
     CudaDevice device(index);
     RETURN_IF_ERROR(device.OpenStream());
