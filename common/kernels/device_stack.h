@@ -65,7 +65,6 @@ class DeviceStack {
   }
 
   virtual int64_t byte_count() const = 0;
-  virtual const PassLimits& limits() const = 0;
 };
 
 // What a stack takes of its device, once it has all of its blocks.  INT64_MAX for more than there

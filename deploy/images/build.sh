@@ -6,8 +6,9 @@
 #                               [VARIANT...]
 #        deploy/images/build.sh --tree FOLDER [--libraries FOLDER]... VARIANT
 #   VARIANT            sightline (everything), sightline-router (the router, and the sightlinectl
-#                      that needs no LibTorch), or, only where LIBTORCH_HOME or CUDA_HOME is set and
-#                      instead of sightline, sightline-cuda (everything, on CUDA); default both
+#                      that needs no LibTorch), or, instead of sightline, sightline-cuda
+#                      (everything, on CUDA); default: the first two, and with a LIBTORCH_HOME
+#                      sightline-router and sightline-cuda
 #   --out FOLDER       where VARIANT.tar is put; default ~/.cache/sightline/images
 #   --repository NAME  what the image is named after when it is loaded: NAME/VARIANT:REVISION;
 #                      default localhost
@@ -18,8 +19,8 @@
 #
 # environment:
 #   LIBTORCH_HOME      a LibTorch with CUDA, for a trainer in sightline-cuda that uses GPUs
-#   CUDA_HOME          CUDA; with its nvcc servers are built that use GPUs.  Default with a
-#                      LIBTORCH_HOME: /usr/local/cuda, if there is one
+#   CUDA_HOME          CUDA for sightline-cuda, whose nvcc compiles servers that use GPUs;
+#                      default /usr/local/cuda
 #   REVISION           of the sources; default: git's, and "-changed" if files are not as committed
 #   SOURCE_DATE_EPOCH  when the image is said to be created, in seconds; default: git's commit
 #
@@ -51,17 +52,17 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -z "$tree" ] || [ ${#variants[@]} = 1 ] || usage_error "--tree takes one variant"
-on_cuda=${LIBTORCH_HOME:-}${CUDA_HOME:-}
-everything=sightline${on_cuda:+-cuda}
-[ ${#variants[@]} -gt 0 ] || variants=(sightline-router "$everything")
+if [ ${#variants[@]} = 0 ]; then variants=(sightline-router "sightline${LIBTORCH_HOME:+-cuda}"); fi
+without='' on_cuda=''
 for variant in "${variants[@]}"; do
   case $variant in
-    sightline-router | "$everything") ;;
-    sightline-cuda) usage_error "sightline-cuda is built with a LIBTORCH_HOME or a CUDA_HOME, and neither is set" ;;
-    sightline) usage_error "sightline holds no CUDA; build it without LIBTORCH_HOME and CUDA_HOME, which are ${LIBTORCH_HOME:-not set} and ${CUDA_HOME:-not set}" ;;
+    sightline) without=yes ;;
+    sightline-cuda) on_cuda=yes ;;
   esac
 done
-[ -n "$on_cuda" ] || [ ${#libraries[@]} = 0 ] || usage_error "--libraries is for sightline-cuda, and neither LIBTORCH_HOME nor CUDA_HOME is set"
+[ -z "$without" ] || [ -z "$on_cuda" ] || usage_error "sightline-cuda holds what sightline does, built otherwise; build one of them, and then the other"
+[ -z "$without" ] || [ -z "${LIBTORCH_HOME:-}" ] || usage_error "sightline holds no CUDA; build it without LIBTORCH_HOME, which is $LIBTORCH_HOME"
+[ -n "$on_cuda" ] || [ ${#libraries[@]} = 0 ] || usage_error "--libraries is for sightline-cuda, which is not built"
 out=$(realpath -m -- "$out") tree=${tree:+$(realpath -m -- "$tree")}
 
 if [ -n "${LIBTORCH_HOME:-}" ]; then
@@ -79,7 +80,7 @@ if [ -n "$on_cuda" ]; then
     config=(--config=cuda_release)
     libraries+=(--needs libcublasLt)
   elif [ -z "${LIBTORCH_HOME:-}" ]; then
-    fail "CUDA_HOME=$cuda has no bin/nvcc, which servers for GPUs are compiled by"
+    fail "there is no $cuda/bin/nvcc, which compiles servers for GPUs; set CUDA_HOME"
   else
     printf 'images: there is no %s/bin/nvcc: the trainer can use GPUs, servers cannot\n' "$cuda" >&2
   fi

@@ -32,11 +32,11 @@ touch "$plain/lib/libtorch_cpu.so" "$half/lib/libtorch_cuda.so"
 refuses 2 "unknown argument 'sightline-gpu'" -- sightline-gpu
 refuses 2 "--tree takes one variant" -- --tree "$TEST_TMPDIR/tree"
 refuses 2 "--libraries needs a value" -- --libraries
-refuses 2 "sightline-cuda is built with a LIBTORCH_HOME or a CUDA_HOME, and neither is set" -- sightline-cuda
-refuses 2 "which are $plain and not set" "LIBTORCH_HOME=$plain" -- sightline
-refuses 2 "which are not set and $plain" "CUDA_HOME=$plain" -- sightline
-refuses 1 "CUDA_HOME=$plain has no bin/nvcc" "CUDA_HOME=$plain" -- sightline-cuda
-refuses 2 "--libraries is for sightline-cuda" -- --libraries "$plain"
+refuses 2 "without LIBTORCH_HOME, which is $plain" "LIBTORCH_HOME=$plain" -- sightline
+refuses 2 "sightline-cuda holds what sightline does" -- sightline sightline-cuda
+refuses 1 "there is no $plain/bin/nvcc" "CUDA_HOME=$plain" -- sightline-cuda
+# A CUDA_HOME that is set for others changes nothing.
+refuses 2 "--libraries is for sightline-cuda, which is not built" "CUDA_HOME=$plain" -- --libraries "$plain"
 refuses 1 "LIBTORCH_HOME=$plain is a LibTorch without CUDA (no lib/libtorch_cuda.so)" "LIBTORCH_HOME=$plain" --
 refuses 1 "(no lib/libc10_cuda.so)" "LIBTORCH_HOME=$half" -- sightline-cuda
 refuses 1 "LIBTORCH_HOME=/nowhere is a LibTorch without CUDA" LIBTORCH_HOME=/nowhere -- sightline-router
