@@ -7,7 +7,7 @@
 #         such a header all files of its folder that include it, for one of a class may lie in
 #         several, and for a header without a .cc file all that include it
 #
-# Any clang will do; gcc knows nothing of it.  Needs the generated protos, so build first.
+# Any clang will do; gcc knows nothing of it.  Needs what the build generates, so build first.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 case ${1:-} in
@@ -20,7 +20,7 @@ command -v clang++ >/dev/null ||
 bin=$(bazel info bazel-bin 2>/dev/null)
 # Other warnings are gcc's business, which builds all of this.
 export clang="clang++ -fsyntax-only -std=c++17 -march=x86-64-v3 -Wno-everything
-  -Werror=thread-safety -I. -I$bin/protos -isystem/usr/include/torch/csrc/api/include"
+  -Werror=thread-safety -I. -I$bin -I$bin/protos -isystem/usr/include/torch/csrc/api/include"
 
 # Files that name a lock, and what is compiled of the headers among them.
 choose() {
