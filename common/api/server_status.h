@@ -67,12 +67,23 @@ struct BackendStatus {
   std::vector<std::string> shards;  // "indexes/<index>/shards/<number>"
 };
 
+// What a server has done on a device since it started.
+struct DeviceWork {
+  int64_t pass_count = 0;      // that did not fail
+  int64_t recorded_count = 0;  // of these: whose launches had been recorded before
+  absl::Duration took;         // all passes together, from when each was asked for
+  absl::Duration waited;       // of that: for passes of others
+  int64_t bytes_in = 0;        // copied to the device
+  int64_t bytes_out = 0;       // and from it
+};
+
 // A GPU as a server that computes on it sees it.
 struct DeviceStatus {
   int number = 0;            // in the machine
   std::string name;          // of its make; empty while nothing has been asked of it
   int64_t memory_bytes = 0;  // that it has
   int64_t held_bytes = 0;    // that the server's generations take
+  DeviceWork work;
 };
 
 // What a server knows of an index's CURRENT.

@@ -195,8 +195,14 @@ absl::StatusOr<ServerStatus> ReadAnswer(const v1::GetStatusResponse& response) {
                              cache.hits(), cache.shared(), cache.misses()});
   }
   for (const v1::DeviceStatus& device : response.devices()) {
+    const v1::DeviceWork& work = device.work();
     result.devices.push_back(
-        {device.number(), device.name(), device.memory_bytes(), device.held_bytes()});
+        {device.number(),
+         device.name(),
+         device.memory_bytes(),
+         device.held_bytes(),
+         {work.pass_count(), work.recorded_count(), absl::Seconds(work.seconds()),
+          absl::Seconds(work.waited_seconds()), work.bytes_in(), work.bytes_out()}});
   }
   return result;
 }
@@ -281,6 +287,14 @@ void ToProto(const ServerStatus& status, v1::GetStatusResponse* out) {
     message->set_name(device.name);
     message->set_memory_bytes(device.memory_bytes);
     message->set_held_bytes(device.held_bytes);
+    if (device.work.pass_count == 0) continue;
+    v1::DeviceWork* work = message->mutable_work();
+    work->set_pass_count(device.work.pass_count);
+    work->set_recorded_count(device.work.recorded_count);
+    work->set_seconds(absl::ToDoubleSeconds(device.work.took));
+    work->set_waited_seconds(absl::ToDoubleSeconds(device.work.waited));
+    work->set_bytes_in(device.work.bytes_in);
+    work->set_bytes_out(device.work.bytes_out);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/config/sections.h"
 #include "common/kernels/device_stack.h"
 
 namespace sightline {
@@ -21,6 +20,19 @@ ModelPlaceConfig ReadModelPlaceConfig(ConfigReader root) {
   config.execution.device = absl::StrCat("cuda:", device.numbers[0]);
   config.execution.devices = *std::move(devices);
   return config;
+}
+
+ModelCacheOptions ModelCacheOptionsOf(const StoreConfig& store, const ComputeConfig& compute,
+                                      const PrecisionOptions& precision,
+                                      const ModelPlaceConfig& place) {
+  ModelCacheOptions options;
+  options.store = store.store;
+  options.verify = store.verify;
+  options.model.deterministic = compute.deterministic;
+  options.model.execution = place.execution;
+  options.precision = precision;
+  options.device_memory_limit = place.device_memory_limit;
+  return options;
 }
 
 }  // namespace sightline

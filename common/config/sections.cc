@@ -33,6 +33,20 @@ std::string DeviceKind(ConfigReader& section) {
   return otherwise;
 }
 
+constexpr const char* kPrecisions[] = {"float32", "bfloat16", "int8"};
+
+// All but where reports are kept.
+PrecisionOptions ReadPrecision(ConfigReader root, const std::string& otherwise,
+                               const std::vector<std::string>& choices) {
+  ConfigReader section = root.Section("compute");
+  PrecisionOptions options;
+  options.policy.precision = section.Choice("precision", otherwise, choices);
+  options.policy.least_agreement =
+      section.Double("least_agreement", options.policy.least_agreement, 0, 1);
+  options.reports = section.String("reports", "");
+  return options;
+}
+
 }  // namespace
 
 StoreConfig ReadStoreConfig(ConfigReader root) {
@@ -148,18 +162,18 @@ ComputeConfig ReadComputeConfig(ConfigReader root) {
 }
 
 PrecisionOptions ReadPrecisionOptions(ConfigReader root, const ComputeConfig& compute) {
-  const std::string float32 = PrecisionPolicy().precision;
-  ConfigReader section = root.Section("compute");
-  PrecisionOptions options;
-  PrecisionPolicy& policy = options.policy;
+  std::vector<std::string> choices = {std::string(kFastest)};
+  choices.insert(choices.end(), std::begin(kPrecisions), std::end(kPrecisions));
   // Who asks for the same bits again asks for those of the reference.
-  policy.precision =
-      section.Choice("precision", compute.deterministic ? float32 : std::string(kFastest),
-                     {std::string(kFastest), float32, "bfloat16", "int8"});
-  policy.least_agreement = section.Double("least_agreement", policy.least_agreement, 0, 1);
-  options.reports = section.String("reports", "");
+  PrecisionOptions options = ReadPrecision(
+      root, compute.deterministic ? PrecisionPolicy().precision : choices[0], choices);
   options.state_dir = root.String("state_dir", "");
   return options;
+}
+
+PrecisionOptions ReadJobPrecisionOptions(ConfigReader root) {
+  return ReadPrecision(root, PrecisionPolicy().precision,
+                       {std::begin(kPrecisions), std::end(kPrecisions)});
 }
 
 int ReadComputeThreads(ConfigReader root) {

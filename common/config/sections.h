@@ -78,6 +78,10 @@ ComputeConfig ReadComputeConfig(ConfigReader root);
 // and `state_dir`.  Where `deterministic` is set and no precision is named, float32.
 PrecisionOptions ReadPrecisionOptions(ConfigReader root, const ComputeConfig& compute);
 
+// How a job does: in one that is named, which is float32 unless `compute.precision` says another,
+// so that all workers have the same.  `state_dir` stays empty.
+PrecisionOptions ReadJobPrecisionOptions(ConfigReader root);
+
 // The section `device`, but for what one server alone has in it.  What names no device is as by
 // default: none.
 inline constexpr char kDeviceVariable[] = "SIGHTLINE_DEVICE";

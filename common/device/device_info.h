@@ -12,6 +12,12 @@ struct DeviceInfo {
   int64_t memory_bytes = 0;
 };
 
+// What was copied to a device and from it.
+struct CopiedBytes {
+  int64_t in = 0;
+  int64_t out = 0;
+};
+
 // What somebody takes of a device's memory.
 struct DeviceFootprint {
   int device = 0;  // its number in the machine

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/device/block.h"
+#include "common/device/device_info.h"
 
 namespace sightline::device {
 
@@ -112,6 +113,11 @@ class HostDevice {
 
   // From now on all that is asked for fails so; OK: no more.
   void Break(absl::Status failure) { state_->failure = std::move(failure); }
+  // The same once as much more has been asked for.
+  void BreakAfter(int64_t requests, absl::Status failure) {
+    state_->requests_left = requests;
+    state_->later_failure = std::move(failure);
+  }
 
   template <typename Kernel>
   absl::Status Prepare() {
@@ -123,11 +129,14 @@ class HostDevice {
   }
 
   absl::Status CopyIn(void* to, const void* from, int64_t bytes) {
+    state_->copied.in += bytes;
     return Later([=] { std::memcpy(to, from, bytes); });
   }
   absl::Status CopyOut(void* to, const void* from, int64_t bytes) {
-    return CopyIn(to, from, bytes);
+    state_->copied.out += bytes;
+    return Later([=] { std::memcpy(to, from, bytes); });
   }
+  CopiedBytes copied() const { return state_->copied; }
   absl::Status Clear(void* memory, int64_t bytes) {
     return Later([=] { std::memset(memory, 0, bytes); });
   }
@@ -169,6 +178,15 @@ class HostDevice {
     return absl::OkStatus();
   }
 
+  // Nobody is shown it.
+  class Range {
+   public:
+    Range(const char* /*name*/, int64_t /*count*/) {}
+    ~Range() {}
+    Range(const Range&) = delete;
+    Range& operator=(const Range&) = delete;
+  };
+
   absl::Status Wait() {
     for (const auto& work : std::exchange(state_->waiting, {})) work();
     return state_->failure;
@@ -180,8 +198,11 @@ class HostDevice {
     int64_t launches = 0;
     std::map<std::type_index, int64_t> launches_of;
     bool records = true;
+    CopiedBytes copied;
     std::vector<std::function<void()>> waiting;
     absl::Status failure;
+    int64_t requests_left = -1;  // until the device breaks; negative: it does not
+    absl::Status later_failure;
   };
 
   // Exactly as much, and nothing known in it, so that sanitizers see what goes wrong.
@@ -192,6 +213,9 @@ class HostDevice {
   }
 
   absl::Status Later(std::function<void()> work) {
+    if (state_->requests_left >= 0 && state_->requests_left-- == 0) {
+      state_->failure = state_->later_failure;
+    }
     if (state_->failure.ok()) state_->waiting.push_back(std::move(work));
     return state_->failure;
   }

@@ -96,17 +96,22 @@ class DeviceBlockStack : public DeviceStack {
                    PassStats* stats) override {
     if (sequences.count == 0) return absl::OkStatus();
     RETURN_IF_ERROR(CheckSequences(sequences));
+    const absl::Time asked = absl::Now();
     const size_t number = next_place_++ % places_.size();
     Place& place = places_[number];
-    MutexLock own(place.mutex);
-    const PassBucket bucket = BucketOf(sequences, readout);
     PassStats pass;
-    pass.bytes_in =
-        WritePass(sequences, PassLayout(bucket, hidden_), hidden_, place.host_pass.data());
+    MutexLock own(place.mutex);
+    pass.waited = absl::Now() - asked;
+    const PassBucket bucket = BucketOf(sequences, readout);
+    {
+      const typename Device::Range range("laying out a pass", RowsOf(sequences));
+      pass.bytes_in =
+          WritePass(sequences, PassLayout(bucket, hidden_), hidden_, place.host_pass.data());
+    }
     const int64_t count =
         hidden_ * (readout == StackReadout::kAllRows ? RowsOf(sequences) : sequences.count);
     pass.bytes_out = Array<float>::Bytes(count);
-    RETURN_IF_ERROR(RunPass(number, bucket, &pass));
+    RETURN_IF_ERROR(RunPass(number, bucket, asked, &pass));
     std::copy_n(place.host_read.data(), count, out);
     if (stats != nullptr) *stats = pass;
     return absl::OkStatus();
@@ -253,11 +258,17 @@ class DeviceBlockStack : public DeviceStack {
   }
 
   // Of what lies in a place of the host, to what is read there.
-  absl::Status RunPass(size_t number, const PassBucket& bucket, PassStats* pass) {
+  absl::Status RunPass(size_t number, const PassBucket& bucket, absl::Time asked, PassStats* pass) {
+    const absl::Time laid_out = absl::Now();
     MutexLock lock(mutex_);
+    pass->waited += absl::Now() - laid_out;
     RETURN_IF_ERROR(failure_);
     RETURN_IF_ERROR(CheckWhole());
+    const typename Device::Range range("a pass", bucket.rows);
+    if (options_.watch != nullptr) options_.watch->Began();
     const absl::Status done = LaunchPass(number, bucket, pass);
+    pass->took = absl::Now() - asked;
+    if (options_.watch != nullptr) options_.watch->Ended(done.ok() ? pass : nullptr);
     // Nothing is under way that would write to our memory, or read it.
     if (!done.ok()) (void)device_.Wait();
     if (HasReason(done, reasons::kDeviceFailed)) failure_ = done;
@@ -280,6 +291,7 @@ class DeviceBlockStack : public DeviceStack {
   // launched as before, and tried again; so is what would be one too many.
   void Record(size_t number, const PassBucket& bucket) REQUIRES(mutex_) {
     if (recordings_.size() >= kMostRecordings) return;
+    const typename Device::Range range("recording a pass", bucket.rows);
     // The mutex is held: Record calls it before it returns, which the analysis cannot know.
     auto recording =
         device_.Record([&]() NO_THREAD_SAFETY_ANALYSIS { return Launch(places_[number], bucket); });

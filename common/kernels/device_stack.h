@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/device/device_info.h"
+#include "common/device/pass_watch.h"
 #include "common/kernels/block_stack.h"
 
 namespace sightline::kernels {
@@ -32,14 +33,11 @@ struct DeviceStackOptions {
   // As Execution has it: "float32" or "bfloat16".
   std::string precision;
   PassLimits limits;
+  // Is told of each pass while the device has it, from the first copy to the last; null: nobody is.
+  std::shared_ptr<device::PassWatch> watch;
 };
 
-// What a pass took.
-struct PassStats {
-  bool was_recorded = false;  // its launches were asked for as a whole
-  int64_t bytes_in = 0;       // copied to the device
-  int64_t bytes_out = 0;      // and from it
-};
+using device::PassStats;
 
 // Thread-safe once it has all of its blocks; passes of several threads take turns,
 // each laid out while the one before it is computed.

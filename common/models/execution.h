@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/device/pass_watch.h"
 #include "common/kernels/device_stack.h"
-#include "common/models/device_passes.h"
 
 namespace sightline {
 
@@ -25,8 +25,8 @@ struct Execution {
   std::string precision = "float32";
   // Null: there is the CPU alone.
   std::shared_ptr<const kernels::StackDevices> devices;
-  // Of passes on the device.
-  DevicePassMetrics passes;
+  // Is told of passes on the device; null: nobody is.
+  std::shared_ptr<device::PassWatch> passes;
   // Set once the device has failed: what was loaded so is of no use any more.  Null: nobody asks.
   std::shared_ptr<std::atomic<bool>> failed;
 

@@ -1,19 +1,23 @@
 #include "common/models/inference.h"
 
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <exception>
+#include <initializer_list>
 #include <new>
 #include <numeric>
+#include <string>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/base/status_macros.h"
 
 namespace sightline {
 namespace {
@@ -43,18 +47,18 @@ int64_t RowBudget(absl::Span<const ItemShape> shapes, const GroupingOptions& opt
   return std::min(options.max_rows, std::max((total + threads - 1) / threads, kLeastRows));
 }
 
+bool HasAnyOf(absl::string_view words, std::initializer_list<absl::string_view> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](absl::string_view part) { return absl::StrContains(words, part); });
+}
+
 absl::Status Translated(absl::string_view what) {
   try {
     throw;
   } catch (const StatusError& error) {
     return WithPrefix(error.status(), what);
   } catch (const c10::Error& error) {
-    // The CPU allocator has no exception type of its own.
-    const absl::string_view message = error.what_without_backtrace();
-    return absl::Status(absl::StrContains(message, "can't allocate memory")
-                            ? absl::StatusCode::kResourceExhausted
-                            : absl::StatusCode::kInternal,
-                        absl::StrCat(what, ": ", message));
+    return StatusOfTorch(what, error.what_without_backtrace());
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(absl::StrCat(what, ": out of memory"));
   } catch (const std::exception& error) {
@@ -91,19 +95,39 @@ std::vector<Group> GroupByShape(absl::Span<const ItemShape> shapes,
   return groups;
 }
 
+namespace {
+
+using RunGroup = std::function<absl::Status(const Group&)>;
+
+absl::Status RunOne(const Group& group, const CallContext& call, absl::string_view what,
+                    const RunGroup& run) {
+  RETURN_IF_ERROR(call.Check(what));
+  return RunGuarded(what, [&] {
+    UseSingleThreadedTorch();
+    c10::InferenceMode no_autograd;
+    return run(group);
+  });
+}
+
+// What has no room at once may have it in halves.
+absl::Status RunOneOrHalves(const Group& group, const CallContext& call, absl::string_view what,
+                            const RunGroup& run) {
+  absl::Status done = RunOne(group, call, what, run);
+  if (!absl::IsResourceExhausted(done) || group.size() < 2) return done;
+  const auto middle = group.begin() + static_cast<std::ptrdiff_t>(group.size() / 2);
+  RETURN_IF_ERROR(RunOne(Group(group.begin(), middle), call, what, run));
+  return RunOne(Group(middle, group.end()), call, what, run);
+}
+
+}  // namespace
+
 absl::Status RunGroups(ComputePool* pool, absl::Span<const Group> groups, const CallContext& call,
                        absl::string_view what,
                        const std::function<absl::Status(const Group&)>& run) {
   std::vector<absl::Status> results(groups.size());
   auto body = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      results[i] = call.Check(what);
-      if (!results[i].ok()) continue;
-      results[i] = RunGuarded(what, [&] {
-        UseSingleThreadedTorch();
-        c10::InferenceMode no_autograd;
-        return run(groups[i]);
-      });
+      results[i] = RunOneOrHalves(groups[i], call, what, run);
     }
   };
   if (pool == nullptr) {
@@ -123,6 +147,22 @@ absl::Status RunGuarded(absl::string_view what, const std::function<absl::Status
   } catch (...) {
     return Translated(what);
   }
+}
+
+absl::Status StatusOfTorch(absl::string_view what, absl::string_view words) {
+  const std::string text = absl::StrCat(what, ": ", words);
+  if (HasAnyOf(words, {"can't allocate memory", "std::bad_alloc", "CUDA out of memory",
+                       "CUDA error: out of memory", "STATUS_ALLOC_FAILED"})) {
+    return absl::ResourceExhaustedError(text);
+  }
+  if (HasAnyOf(words, {"CUDA error", "cuDNN error", "CUBLAS_STATUS_"})) {
+    return MakeError(reasons::kDeviceFailed, text);
+  }
+  return absl::InternalError(text);
+}
+
+bool LibTorchHasCuda() {
+  return at::hasCUDA();
 }
 
 void UseSingleThreadedTorch() {

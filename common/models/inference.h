@@ -66,13 +66,21 @@ std::vector<Group> GroupByShape(absl::Span<const ItemShape> shapes, const Groupi
 //
 // Returns the error of the first group that has one: what `run` returned; CANCELLED or
 // DEADLINE_EXCEEDED, naming `what`; or what an exception became (its status, of a StatusError;
-// ResourceExhausted when memory ran out, else Internal).
+// ResourceExhausted when memory ran out; UNAVAILABLE (DEVICE_FAILED) for what CUDA says to
+// LibTorch; else Internal).  A group for which memory ran out is run once more, in halves.
 absl::Status RunGroups(ComputePool* pool, absl::Span<const Group> groups, const CallContext& call,
                        absl::string_view what,
                        const std::function<absl::Status(const Group&)>& run);
 
 // The same around one piece of work in the calling thread, for loading and saving.
 absl::Status RunGuarded(absl::string_view what, const std::function<absl::Status()>& run);
+
+// What LibTorch says in words alone: ResourceExhausted if memory has run out, UNAVAILABLE
+// (DEVICE_FAILED) if CUDA failed, else Internal, with `what` before the words.
+absl::Status StatusOfTorch(absl::string_view what, absl::string_view words);
+
+// Whether LibTorch can compute on a GPU here.
+bool LibTorchHasCuda();
 
 // Sets LibTorch to one thread, in the process and in the calling thread.  RunGroups
 // does it wherever it computes; a server calls it once at start beside

@@ -14,6 +14,7 @@
 #include "common/bundle/manifest.h"
 #include "common/models/device_passes.h"
 #include "common/models/family_manifests.h"
+#include "common/models/inference.h"
 
 namespace sightline {
 namespace {
@@ -21,6 +22,10 @@ namespace {
 // What a loaded model takes beyond its files, rounded up: files may hold fp16 where memory
 // holds fp32, and there are the vocabulary's tables.
 constexpr int64_t kMemoryPerFileByte = 3;
+
+// What LibTorch takes of a device for a model that it computes there itself, likewise, with room
+// for what lies between its steps.
+constexpr int64_t kDeviceBytesPerFileByte = 4;
 
 int64_t MemoryOf(const bundle::v1::ModelBundleManifest& manifest) {
   return kMemoryPerFileByte * FileBytes(manifest);
@@ -48,28 +53,44 @@ int64_t SumOf(int64_t a, int64_t b) {
 // Digits of a SHA-256 that tell models of a process apart.
 constexpr size_t kShownDigits = 12;
 
-// A model and, for as long as it lives, what it adds to lines of the metrics page.  One that goes
-// may do so after its successor has come.
-class ShownModel {
+// A model and, for as long as it lives, what it is counted as: what it adds to a line of the
+// metrics page, where one that goes may do so after its successor has come, and memory of a device.
+class CountedModel {
  public:
-  using Lines = std::vector<std::pair<Gauge, double>>;
-
-  ShownModel(std::shared_ptr<const Model> model, Lines lines)
-      : model_(std::move(model)), lines_(std::move(lines)) {
-    for (const auto& [line, number] : lines_) line.Add(number);
+  CountedModel(std::shared_ptr<const Model> model, std::shared_ptr<const void> held, Gauge line,
+               double agreement)
+      : held_(std::move(held)), model_(std::move(model)), line_(line), agreement_(agreement) {
+    line_.Add(agreement_);
   }
-  ~ShownModel() {
-    for (const auto& [line, number] : lines_) line.Add(-number);
-  }
-  ShownModel(const ShownModel&) = delete;
-  ShownModel& operator=(const ShownModel&) = delete;
+  ~CountedModel() { line_.Add(-agreement_); }
+  CountedModel(const CountedModel&) = delete;
+  CountedModel& operator=(const CountedModel&) = delete;
 
   const Model* model() const { return model_.get(); }
 
  private:
+  const std::shared_ptr<const void> held_;  // is given back after the model
   const std::shared_ptr<const Model> model_;
-  const Lines lines_;
+  const Gauge line_;
+  const double agreement_;
 };
+
+std::shared_ptr<HeldDevice> DeviceOf(const ModelCacheOptions& options) {
+  const Execution& execution = options.model.execution;
+  const auto number = DeviceNumberOf(execution);
+  if (!number.ok()) return nullptr;
+  const auto describe = [devices = execution.devices, number = *number] {
+    return devices->Describe(number);
+  };
+  return HeldDevice::Make(*number, options.device_memory_limit, describe, options.metrics);
+}
+
+// Whoever is named already is told of passes, and else the device is.
+ModelCacheOptions WithWatch(ModelCacheOptions options, std::shared_ptr<HeldDevice> device) {
+  std::shared_ptr<device::PassWatch>& passes = options.model.execution.passes;
+  if (passes == nullptr) passes = std::move(device);
+  return options;
+}
 
 absl::StatusOr<std::shared_ptr<const Model>> CrossEncoderOrError(
     absl::StatusOr<std::shared_ptr<const Model>> model) {
@@ -82,14 +103,9 @@ absl::StatusOr<std::shared_ptr<const Model>> CrossEncoderOrError(
 }  // namespace
 
 ModelCache::ModelCache(ModelCacheOptions options)
-    : options_(std::move(options)), losses_(options_.on_device_lost) {
-  const auto device = DeviceNumberOf(options_.model.execution);
-  if (!device.ok() || options_.metrics == nullptr) return;
-  passes_ = DevicePassMetrics::Make(options_.metrics, absl::StrCat(*device));
-  held_ =
-      options_.metrics->AddGauge("device_held_bytes", "Memory of a device that generations take.",
-                                 {{"device", absl::StrCat(*device)}});
-}
+    : device_(DeviceOf(options)),
+      options_(WithWatch(std::move(options), device_)),
+      losses_(options_.on_device_lost) {}
 
 std::shared_ptr<const Model> ModelCache::Alive(const std::string& id, Use use) const {
   MutexLock lock(mutex_);
@@ -123,8 +139,9 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Get(const std::string& 
 absl::StatusOr<std::shared_ptr<const Model>> ModelCache::Load(Use use, const std::string& id,
                                                               const CallContext& call) {
   absl::StatusOr<std::shared_ptr<const Model>> model = LoadNow(use, id, call);
-  const auto device = DeviceNumberOf(options_.model.execution);
-  if (device.ok() && use == Use::kComputing) losses_.NoteLoad(*device, model.status());
+  if (device_ != nullptr && use == Use::kComputing) {
+    losses_.NoteLoad(device_->number(), model.status());
+  }
   return model;
 }
 
@@ -133,7 +150,6 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::LoadNow(Use use, const 
   ASSIGN_OR_RETURN(ModelBundle bundle,
                    OpenModelBundle(ModelDirectory(options_.store, id), options_.verify));
   ModelOptions options = options_.model;
-  options.execution.passes = passes_;
   const auto failed = std::make_shared<std::atomic<bool>>(false);
   options.execution.failed = failed;
   LoadedModel loaded{bundle.manifest};
@@ -149,7 +165,7 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::LoadNow(Use use, const 
   }
   ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, LoadModel(bundle, options));
   const int64_t device_bytes = DeviceBytesOf(use, bundle.manifest, options.execution.precision);
-  model = Shown(std::move(model), loaded, device_bytes);
+  model = Counted(std::move(model), loaded, device_bytes);
   if (options_.janitor != nullptr) model = options_.janitor->Adopt(std::move(model));
   MutexLock lock(mutex_);
   failed_.erase(std::remove_if(failed_.begin(), failed_.end(),
@@ -161,18 +177,23 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelCache::LoadNow(Use use, const 
   return model;
 }
 
-std::shared_ptr<const Model> ModelCache::Shown(std::shared_ptr<const Model> model,
-                                               const LoadedModel& loaded,
-                                               int64_t device_bytes) const {
-  if (options_.metrics == nullptr || loaded.precision.empty()) return model;
-  const Gauge line = options_.metrics->AddGauge(
-      "model_agreement",
-      "Share of the ten best in float32 that a held model finds in its precision; 0 once it went.",
-      {{"model", model->id().substr(0, kShownDigits)}, {"precision", loaded.precision}});
-  const auto shown = std::make_shared<const ShownModel>(
-      std::move(model),
-      ShownModel::Lines{{line, loaded.agreement}, {held_, static_cast<double>(device_bytes)}});
-  return {shown, shown->model()};
+std::shared_ptr<const Model> ModelCache::Counted(std::shared_ptr<const Model> model,
+                                                 const LoadedModel& loaded,
+                                                 int64_t device_bytes) const {
+  if (loaded.precision.empty()) return model;
+  Gauge line;
+  if (options_.metrics != nullptr) {
+    line = options_.metrics->AddGauge(
+        "model_agreement",
+        "Share of the ten best in float32 that a held model finds in its precision; 0 once it "
+        "went.",
+        {{"model", model->id().substr(0, kShownDigits)}, {"precision", loaded.precision}});
+  }
+  std::shared_ptr<const void> held;
+  if (device_ != nullptr) held = device_->Hold(device_bytes);
+  const auto counted = std::make_shared<const CountedModel>(std::move(model), std::move(held), line,
+                                                            loaded.agreement);
+  return {counted, counted->model()};
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> ModelCache::GetCrossEncoder(const std::string& id,
@@ -216,22 +237,15 @@ absl::StatusOr<int64_t> ModelCache::DeviceBytesOf(const std::string& id) const {
 int64_t ModelCache::DeviceBytesOf(Use use, const bundle::v1::ModelBundleManifest& manifest,
                                   const std::string& precision) const {
   if (options_.model.execution.on_cpu() || use == Use::kPreparing) return 0;
-  return manifest.has_transformer() ? StackBytesOf(manifest, precision) : 0;
-}
-
-absl::StatusOr<device::DeviceInfo> ModelCache::DescribeDevice() {
-  MutexLock lock(mutex_);
-  if (!device_.has_value()) {
-    ASSIGN_OR_RETURN(const int device, DeviceNumberOf(options_.model.execution));
-    ASSIGN_OR_RETURN(device_, options_.model.execution.devices->Describe(device));
-  }
-  return *device_;
+  const bool has_blocks = manifest.has_transformer();
+  const int64_t stack = has_blocks ? StackBytesOf(manifest, precision) : 0;
+  const bool uses_torch = LibTorchHasCuda() && (!has_blocks || manifest.has_grid_extractor());
+  return SumOf(stack, uses_torch ? kDeviceBytesPerFileByte * FileBytes(manifest) : 0);
 }
 
 absl::StatusOr<std::vector<device::DeviceFootprint>> ModelCache::DeviceFootprints(
     const std::set<std::string>& ids) {
-  if (options_.model.execution.on_cpu() || ids.empty())
-    return std::vector<device::DeviceFootprint>();
+  if (device_ == nullptr || ids.empty()) return std::vector<device::DeviceFootprint>();
   device::DeviceFootprint footprint;
   for (const std::string& id : ids) {
     ASSIGN_OR_RETURN(const int64_t bytes, DeviceBytesOf(id));
@@ -245,30 +259,13 @@ absl::StatusOr<std::vector<device::DeviceFootprint>> ModelCache::DeviceFootprint
   }
   // What needs no device asks none.
   if (footprint.bytes == 0) return std::vector<device::DeviceFootprint>();
-  ASSIGN_OR_RETURN(footprint.device, DeviceNumberOf(options_.model.execution));
-  ASSIGN_OR_RETURN(const device::DeviceInfo info, DescribeDevice());
-  footprint.limit =
-      options_.device_memory_limit > 0 ? options_.device_memory_limit : info.memory_bytes / 10 * 9;
+  footprint.device = device_->number();
+  ASSIGN_OR_RETURN(footprint.limit, device_->Limit());
   return std::vector<device::DeviceFootprint>{footprint};
 }
 
 std::vector<DeviceStatus> ModelCache::Devices() const {
-  const auto number = DeviceNumberOf(options_.model.execution);
-  if (!number.ok()) return {};
-  DeviceStatus status;
-  status.number = *number;
-  MutexLock lock(mutex_);
-  if (device_.has_value()) {
-    status.name = device_->name;
-    status.memory_bytes = device_->memory_bytes;
-  }
-  for (const auto& [id, entry] : entries_) {
-    if (!entry.model.expired()) status.held_bytes += entry.device_bytes;
-  }
-  for (const Entry& entry : failed_) {
-    if (!entry.model.expired()) status.held_bytes += entry.device_bytes;
-  }
-  return {status};
+  return device_ == nullptr ? std::vector<DeviceStatus>() : std::vector{device_->Status()};
 }
 
 std::vector<std::string> ModelCache::Files(const std::string& id) const {

@@ -12,7 +12,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/optional.h"
 #include "common/api/server_status.h"
 #include "common/base/call_context.h"
 #include "common/base/mutex.h"
@@ -20,9 +19,9 @@
 #include "common/bundle/model_bundle.h"
 #include "common/device/device_info.h"
 #include "common/device/loss_watch.h"
+#include "common/generations/held_device.h"
 #include "common/generations/janitor.h"
 #include "common/metrics/metrics.h"
-#include "common/models/device_passes.h"
 #include "common/models/model.h"
 #include "common/models/precision/chosen_precision.h"
 
@@ -37,8 +36,9 @@ struct ModelCacheOptions {
   int64_t device_memory_limit = 0;
   // That of device::LossWatch.
   std::function<void(const absl::Status& why)> on_device_lost;
-  Janitor* janitor = nullptr;          // frees the models; null: whoever lets go last
-  MetricsRegistry* metrics = nullptr;  // outlives the models; null for none
+  Janitor* janitor = nullptr;  // frees the models; null: whoever lets go last
+  // Outlives the models, and has passes on a device too; null for none.
+  MetricsRegistry* metrics = nullptr;
 };
 
 // Thread-safe.  A model lives as long as somebody holds it; one whose device has failed is given to
@@ -104,26 +104,24 @@ class ModelCache {
   absl::StatusOr<std::shared_ptr<const Model>> LoadNow(Use use, const std::string& id,
                                                        const CallContext& call)
       REQUIRES(load_mutex_) EXCLUDES(mutex_);
-  std::shared_ptr<const Model> Shown(std::shared_ptr<const Model> model, const LoadedModel& loaded,
-                                     int64_t device_bytes) const;
+  std::shared_ptr<const Model> Counted(std::shared_ptr<const Model> model,
+                                       const LoadedModel& loaded, int64_t device_bytes) const;
 
-  absl::StatusOr<device::DeviceInfo> DescribeDevice() EXCLUDES(mutex_);
   // Of a model, be it loaded or not.
   absl::StatusOr<int64_t> DeviceBytesOf(const std::string& id) const EXCLUDES(mutex_);
   int64_t DeviceBytesOf(Use use, const bundle::v1::ModelBundleManifest& manifest,
                         const std::string& precision) const;
 
+  // That models are on; null: they are on the CPU.
+  const std::shared_ptr<HeldDevice> device_;
   const ModelCacheOptions options_;
   device::LossWatch losses_;
-  DevicePassMetrics passes_;
-  Gauge held_;
 
   Mutex load_mutex_;  // held while a model is loaded
   mutable Mutex mutex_;
   std::map<std::string, Entry> entries_ GUARDED_BY(mutex_);
   // Those whose device has failed, and that somebody may hold yet.
   std::vector<Entry> failed_ GUARDED_BY(mutex_);
-  absl::optional<device::DeviceInfo> device_ GUARDED_BY(mutex_);  // once it was asked
 };
 
 }  // namespace sightline

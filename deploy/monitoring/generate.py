@@ -136,6 +136,8 @@ GPUS = ("Sightline: GPUs", "sightline-gpus", [
         ("A pass, p50 and p95", "s", [
             ("{{job}} p50", 'histogram_quantile(0.5, sum by (job, le) (rate(sightline_device_pass_seconds_bucket{namespace="$ns"}[5m])))'),
             ("{{job}} p95", 'histogram_quantile(0.95, sum by (job, le) (rate(sightline_device_pass_seconds_bucket{namespace="$ns"}[5m])))')]),
+        ("Of that waiting for others, p95", "s", [
+            ("{{job}}", 'histogram_quantile(0.95, sum by (job, le) (rate(sightline_device_wait_seconds_bucket{namespace="$ns"}[5m])))')]),
         ("Passes a second", "reqps", [
             ("{{job}} {{launches}}", 'sum by (job, launches) (rate(sightline_device_passes_total{namespace="$ns"}[5m]))')]),
         ("Copied, a second", "Bps", [

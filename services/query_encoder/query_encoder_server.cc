@@ -1,5 +1,6 @@
 #include "services/query_encoder/query_encoder_server.h"
 
+#include "common/config/device_models.h"
 #include "common/models/inference.h"
 #include "common/rpc/shutdown_signals.h"
 
@@ -15,16 +16,11 @@ EncodeEngineOptions WithMetrics(EncodeEngineOptions options, MetricsRegistry* me
 
 ModelCacheOptions CacheOptions(const QueryEncoderConfig& config, MetricsRegistry* metrics,
                                ComputePool* pool, Janitor* janitor) {
-  ModelCacheOptions options;
-  options.store = config.store.store;
+  ModelCacheOptions options =
+      ModelCacheOptionsOf(config.store, config.compute, config.precision, config.place);
   options.model.pool = pool;
-  options.model.deterministic = config.compute.deterministic;
-  options.model.execution = config.place.execution;
-  options.precision = config.precision;
-  options.verify = config.store.verify;
   options.janitor = janitor;
   options.metrics = metrics;
-  options.device_memory_limit = config.place.device_memory_limit;
   options.on_device_lost = RequestEnd;
   return options;
 }

@@ -159,11 +159,27 @@ std::string CacheTable(const std::vector<CacheStatus>& caches) {
 }
 
 std::string DeviceTable(const std::vector<DeviceStatus>& devices) {
-  Table table({{"device", true}, {"name"}, {"MB held", true}, {"of", true}});
+  Table table({{"device", true},
+               {"name"},
+               {"MB held", true},
+               {"of", true},
+               {"passes", true},
+               {"recorded", true},
+               {"ms a pass", true},
+               {"waiting", true},
+               {"MB in", true},
+               {"MB out", true}});
   const auto megabytes = [](int64_t bytes) { return absl::StrCat(bytes / 1'000'000); };
   for (const DeviceStatus& device : devices) {
+    const DeviceWork& work = device.work;
+    const auto each = [&](absl::Duration time) {
+      if (work.pass_count == 0) return std::string("-");
+      return absl::StrFormat("%.3f", absl::ToDoubleMilliseconds(time) / work.pass_count);
+    };
     table.AddRow({absl::StrCat(device.number), OrDash(device.name), megabytes(device.held_bytes),
-                  device.memory_bytes > 0 ? megabytes(device.memory_bytes) : "-"});
+                  device.memory_bytes > 0 ? megabytes(device.memory_bytes) : "-",
+                  absl::StrCat(work.pass_count), absl::StrCat(work.recorded_count), each(work.took),
+                  each(work.waited), megabytes(work.bytes_in), megabytes(work.bytes_out)});
   }
   return table.empty() ? "" : absl::StrCat("devices\n", table.ToString(2));
 }

@@ -4,8 +4,6 @@
 
 #include <utility>
 
-#include "common/base/clock.h"
-#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/kernels/device_stack.h"
 #include "common/models/device_passes.h"
@@ -21,8 +19,7 @@ using kernels::StackReadout;
 
 class DeviceExecutor : public TransformerExecutor {
  public:
-  DeviceExecutor(std::unique_ptr<DeviceStack> stack, const Execution& execution)
-      : stack_(std::move(stack)), metrics_(execution.passes), failed_(execution.failed) {}
+  explicit DeviceExecutor(std::unique_ptr<DeviceStack> stack) : stack_(std::move(stack)) {}
 
   at::Tensor Run(const PackedParts& packed, Readout readout) const override {
     const bool first_only = readout == Readout::kFirstRows;
@@ -39,18 +36,12 @@ class DeviceExecutor : public TransformerExecutor {
     const bool all = readout == StackReadout::kAllRows;
     const at::Tensor out =
         at::empty({all ? sequences.rows() : sequences.view().count, packed.parts[0].columns()});
-    kernels::PassStats stats;
-    const absl::Time began = Clock::Real()->Now();
-    const absl::Status done = stack_->Run(sequences.view(), readout, out.data_ptr<float>(), &stats);
-    if (HasReason(done, reasons::kDeviceFailed) && failed_ != nullptr) *failed_ = true;
+    const absl::Status done = stack_->Run(sequences.view(), readout, out.data_ptr<float>());
     if (!done.ok()) throw StatusError(done);
-    metrics_.Note(stats, Clock::Real()->Now() - began);
     return out;
   }
 
   const std::unique_ptr<DeviceStack> stack_;
-  const DevicePassMetrics metrics_;
-  const std::shared_ptr<std::atomic<bool>> failed_;
 };
 
 // Of a short text or a picture's regions with one: others come seldom enough.
@@ -69,16 +60,16 @@ absl::Status WarmUp(const Execution& execution, DeviceStack* stack) {
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewDeviceExecutor(
     BertEncoder encoder, const Execution& execution, int device) {
   const BertConfig& config = encoder->config();
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<DeviceStack> stack,
-      execution.devices->New(
-          StackOptionsOf(ShapeOf(config), config.layer_count, execution.precision), device));
+  kernels::DeviceStackOptions options =
+      StackOptionsOf(ShapeOf(config), config.layer_count, execution.precision);
+  options.watch = execution.passes;
+  ASSIGN_OR_RETURN(std::unique_ptr<DeviceStack> stack, execution.devices->New(options, device));
   RETURN_IF_ERROR(RunGuarded("copy the weights to a device", [&] {
     RETURN_IF_ERROR(
         TakeBlocks(*encoder, [&](const BlockWeights& weights) { return stack->Add(weights); }));
     return WarmUp(execution, stack.get());
   }));
-  return std::make_unique<DeviceExecutor>(std::move(stack), execution);
+  return std::make_unique<DeviceExecutor>(std::move(stack));
 }
 
 }  // namespace sightline

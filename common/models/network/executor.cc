@@ -1,5 +1,7 @@
 #include "common/models/network/executor.h"
 
+#include <ATen/Context.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +36,16 @@ absl::Status NoExecutor(const Execution& execution) {
                    "; this machine (", NamesOf(ThisCpu()), ") has ", absl::StrJoin(known, ", ")));
 }
 
+// LibTorch would have products and convolutions round their inputs to ten bits.
+void UseFloat32OnDevices() {
+  static const bool done = [] {
+    at::globalContext().setAllowTF32CuBLAS(false);
+    at::globalContext().setAllowTF32CuDNN(false);
+    return true;
+  }();
+  (void)done;
+}
+
 }  // namespace
 
 std::vector<std::string> PrecisionsOfThisCpu() {
@@ -52,6 +64,14 @@ absl::StatusOr<TensorGate> GateOf(const Execution& execution) {
   RETURN_IF_ERROR(kernels::CheckCpuLimit());
   if (!execution.on_cpu() && !DeviceNumberOf(execution).ok()) return NoExecutor(execution);
   return TensorGate(at::kCPU);
+}
+
+absl::StatusOr<TensorGate> TorchGateOf(const Execution& execution) {
+  ASSIGN_OR_RETURN(TensorGate gate, GateOf(execution));
+  if (execution.on_cpu() || !LibTorchHasCuda()) return gate;
+  ASSIGN_OR_RETURN(const int number, DeviceNumberOf(execution));
+  UseFloat32OnDevices();
+  return TensorGate(at::Device(at::kCUDA, static_cast<at::DeviceIndex>(number)));
 }
 
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,

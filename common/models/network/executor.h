@@ -41,6 +41,10 @@ std::vector<std::string> PrecisionsOfThisCpu();
 // (common/kernels/cpu.h).
 absl::StatusOr<TensorGate> GateOf(const Execution& execution);
 
+// Where LibTorch itself computes what has no blocks: on the device, if LibTorch has CUDA, else on
+// the CPU.  Errors as GateOf.
+absl::StatusOr<TensorGate> TorchGateOf(const Execution& execution);
+
 // Runs the blocks of `encoder`, whose weights lie where the gate has tensors; they are the
 // executor's from then on, and `encoder` is left without any: block by block, so that no more than
 // one of them is there twice.  On the CPU a pass is split over those of the pool's threads that

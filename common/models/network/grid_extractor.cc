@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "common/base/status_macros.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/image/decode.h"
+#include "common/models/inference.h"
 #include "common/models/inputs/manifest_checks.h"
+#include "common/models/network/executor.h"
 #include "common/models/network/pictures.h"
 #include "common/models/network/tensor_gate.h"
 
@@ -50,8 +53,8 @@ torch::Tensor PerChannel(const Numbers& numbers) {
 class GridExtractor : public PictureExtractor {
  public:
   GridExtractor(GridNet net, const bundle::v1::GridExtractorSpec& spec, const TensorGate& gate,
-                ComputePool* pool)
-      : PictureExtractor(pool),
+                ComputePool* pool, std::shared_ptr<std::atomic<bool>> failed)
+      : PictureExtractor(pool, std::move(failed)),
         net_(net.ptr()),
         gate_(gate),
         image_size_(spec.image_size()),
@@ -67,7 +70,7 @@ class GridExtractor : public PictureExtractor {
   }
 
   absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const override {
-    const torch::Tensor picture = gate_.In(SquarePicture(pixels, image_size_)).unsqueeze(0);
+    const torch::Tensor picture = SquarePicture(pixels, image_size_, gate_).unsqueeze(0);
     const torch::Tensor rows = net_->forward(picture).squeeze(0);
     set->count = rows.size(0);
     set->feature_size = rows.size(1);
@@ -144,10 +147,15 @@ std::vector<float> GridBoxes(int64_t side) {
   return boxes;
 }
 
-std::unique_ptr<RegionExtractor> NewGridExtractor(GridNet net,
-                                                  const bundle::v1::GridExtractorSpec& spec,
-                                                  const TensorGate& gate, ComputePool* pool) {
-  return std::make_unique<GridExtractor>(std::move(net), spec, gate, pool);
+absl::StatusOr<std::unique_ptr<RegionExtractor>> NewGridExtractor(
+    GridNet net, const bundle::v1::GridExtractorSpec& spec, const Execution& execution,
+    ComputePool* pool) {
+  ASSIGN_OR_RETURN(const TensorGate gate, TorchGateOf(execution));
+  RETURN_IF_ERROR(RunGuarded("put the grid on its device", [&] {
+    net->to(gate.device());
+    return absl::OkStatus();
+  }));
+  return std::make_unique<GridExtractor>(std::move(net), spec, gate, pool, execution.failed);
 }
 
 }  // namespace sightline

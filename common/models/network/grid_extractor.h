@@ -25,9 +25,10 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "common/base/compute_pool.h"
 #include "common/image/image_input.h"
-#include "common/models/network/tensor_gate.h"
+#include "common/models/execution.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
 
 namespace sightline {
@@ -80,11 +81,12 @@ TORCH_MODULE(GridNet);
 std::vector<float> GridBoxes(int64_t side);
 
 // Runs `net`, one picture a pass, so that a region set is bit for bit the same whatever
-// it was extracted beside.  `pool` may be null and must outlive the extractor; puts
-// `net`, which lies on the gate's device, into evaluation mode.
-std::unique_ptr<RegionExtractor> NewGridExtractor(GridNet net,
-                                                  const bundle::v1::GridExtractorSpec& spec,
-                                                  const TensorGate& gate, ComputePool* pool);
+// it was extracted beside.  `pool` may be null and must outlive the extractor; puts `net` where
+// LibTorch computes by `execution` (TorchGateOf), which is where pictures are resized too, and into
+// evaluation mode.  ResourceExhausted where there is no room for it.
+absl::StatusOr<std::unique_ptr<RegionExtractor>> NewGridExtractor(
+    GridNet net, const bundle::v1::GridExtractorSpec& spec, const Execution& execution,
+    ComputePool* pool);
 
 }  // namespace sightline
 

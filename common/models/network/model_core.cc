@@ -1,8 +1,11 @@
 #include "common/models/network/model_core.h"
 
+#include <atomic>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/models/device_passes.h"
 
 namespace sightline {
@@ -17,6 +20,15 @@ GroupingOptions ModelCore::grouping() const {
   grouping.one_each = options.deterministic;
   grouping.equal_shapes = network->wants_equal_shapes();
   return grouping;
+}
+
+absl::Status ModelCore::Run(absl::Span<const Group> groups, const CallContext& call,
+                            absl::string_view what,
+                            const std::function<absl::Status(const Group&)>& run) const {
+  absl::Status done = RunGroups(options.pool, groups, call, what, run);
+  const std::shared_ptr<std::atomic<bool>>& failed = options.execution.failed;
+  if (failed != nullptr && HasReason(done, reasons::kDeviceFailed)) *failed = true;
+  return done;
 }
 
 absl::Status AtItem(absl::string_view kind, size_t index, const absl::Status& status) {

@@ -5,6 +5,7 @@
 #ifndef SIGHTLINE_COMMON_MODELS_NETWORK_MODEL_CORE_H_
 #define SIGHTLINE_COMMON_MODELS_NETWORK_MODEL_CORE_H_
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/base/call_context.h"
 #include "common/models/inference.h"
 #include "common/models/inputs/text_input.h"
 #include "common/models/model.h"
@@ -31,6 +33,9 @@ struct ModelCore {
 
   // How items are put into passes.
   GroupingOptions grouping() const;
+  // RunGroups on the model's pool.  Notes a device that has failed (Execution::failed).
+  absl::Status Run(absl::Span<const Group> groups, const CallContext& call, absl::string_view what,
+                   const std::function<absl::Status(const Group&)>& run) const;
 };
 
 // `status`, about item `index` of a kind: "image 3 has no regions".

@@ -62,8 +62,7 @@ class NetworkCrossEncoder : public CrossEncoder {
       }
       return absl::OkStatus();
     };
-    RETURN_IF_ERROR(
-        RunGroups(core_.options.pool, OneEach(images.size()), call, "prepare images", prepare));
+    RETURN_IF_ERROR(core_.Run(OneEach(images.size()), call, "prepare images", prepare));
     return features;
   }
 
@@ -77,7 +76,7 @@ class NetworkCrossEncoder : public CrossEncoder {
     }
     std::vector<float> scores(pairs.size());
     RETURN_IF_ERROR(
-        RunGroups(core_.options.pool, GroupByShape(shapes, core_.grouping()), call, "score pairs",
+        core_.Run(GroupByShape(shapes, core_.grouping()), call, "score pairs",
                   [&](const Group& group) { return ScoreGroup(group, checked, texts, &scores); }));
     return scores;
   }
@@ -162,12 +161,12 @@ class NetworkCrossEncoder : public CrossEncoder {
   absl::StatusOr<std::vector<PreparedText>> PrepareTexts(const std::vector<Tokens>& texts,
                                                          const CallContext& call) const {
     std::vector<PreparedText> prepared(texts.size());
-    RETURN_IF_ERROR(RunGroups(core_.options.pool, OneEach(texts.size()), call, "prepare texts",
-                              [&](const Group& group) {
-                                const int64_t i = group[0];
-                                prepared[i] = core_.network->PrepareText(texts[i].ids);
-                                return absl::OkStatus();
-                              }));
+    RETURN_IF_ERROR(
+        core_.Run(OneEach(texts.size()), call, "prepare texts", [&](const Group& group) {
+          const int64_t i = group[0];
+          prepared[i] = core_.network->PrepareText(texts[i].ids);
+          return absl::OkStatus();
+        }));
     return prepared;
   }
 

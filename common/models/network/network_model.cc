@@ -52,8 +52,8 @@ class NetworkTextEncoder : public TextEncoder {
       for (const int64_t i : group) spans.push_back(texts[i].ids);
       return StoreRows(core_.network->EncodeTexts(spans), group, "text", &matrix);
     };
-    RETURN_IF_ERROR(RunGroups(core_.options.pool, GroupByShape(shapes, core_.grouping()), call,
-                              "encode texts", encode));
+    RETURN_IF_ERROR(
+        core_.Run(GroupByShape(shapes, core_.grouping()), call, "encode texts", encode));
     if (core_.cosine) NormalizeRows(matrix);
     return matrix;
   }
@@ -77,8 +77,8 @@ class NetworkImageEncoder : public ImageEncoder {
       for (const int64_t i : group) items.push_back(&numbers[i]);
       return StoreRows(core_.network->EncodeImages(items), group, "image", &matrix);
     };
-    RETURN_IF_ERROR(RunGroups(core_.options.pool, GroupByShape(shapes, core_.grouping()), call,
-                              "encode images", encode));
+    RETURN_IF_ERROR(
+        core_.Run(GroupByShape(shapes, core_.grouping()), call, "encode images", encode));
     if (core_.cosine) NormalizeRows(matrix);
     return matrix;
   }

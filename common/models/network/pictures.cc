@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/base/error_details.h"
 #include "common/base/status_macros.h"
 #include "common/image/decode.h"
 #include "common/models/inference.h"
@@ -47,8 +48,8 @@ at::Tensor ResizedInWholes(const at::Tensor& bytes, int64_t width, int64_t heigh
 }
 
 template <typename Numbers>
-at::Tensor PerChannel(const Numbers& numbers) {
-  return at::tensor(std::vector<float>(numbers.begin(), numbers.end())).view({3, 1, 1});
+at::Tensor PerChannel(const Numbers& numbers, const TensorGate& gate) {
+  return gate.In(at::tensor(std::vector<float>(numbers.begin(), numbers.end())).view({3, 1, 1}));
 }
 
 // The middle of dimension `dim`, at most about three times the other; the same centre.
@@ -88,26 +89,27 @@ absl::Status CheckPixels(const Pixels& pixels) {
   return absl::OkStatus();
 }
 
-at::Tensor SquarePicture(const Pixels& original, int64_t side) {
+at::Tensor SquarePicture(const Pixels& original, int64_t side, const TensorGate& gate) {
   const Pixels pixels = ReducePicture(original, side);
   const int64_t longer = std::max(pixels.width, pixels.height);
   const int64_t width = ScaledSide(pixels.width, longer, side);
   const int64_t height = ScaledSide(pixels.height, longer, side);
-  at::Tensor square = at::ones({3, side, side});
+  at::Tensor square = at::ones({3, side, side}, gate.device());
   square.narrow(1, (side - height) / 2, height)
       .narrow(2, (side - width) / 2, width)
-      .copy_(Resized(BytesOf(pixels), width, height, PixelSpec::BICUBIC) / 255);
+      .copy_(Resized(gate.In(BytesOf(pixels)), width, height, PixelSpec::BICUBIC) / 255);
   return square;
 }
 
-at::Tensor ScaledPicture(const Pixels& original, const PixelSpec& spec) {
+at::Tensor ScaledPicture(const Pixels& original, const PixelSpec& spec, const TensorGate& gate) {
   const int64_t side = spec.image_size();
   const Pixels pixels = ReduceForScaling(original, side);
-  const at::Tensor bytes = BytesOf(pixels);
+  const at::Tensor bytes = gate.In(BytesOf(pixels));
   const at::Tensor square = spec.fit() == PixelSpec::CROP
                                 ? Cropped(bytes, side, spec.filter())
                                 : ResizedInWholes(bytes, side, side, spec.filter());
-  return (square / 255 - PerChannel(spec.mean())) / PerChannel(spec.standard_deviation());
+  return (square / 255 - PerChannel(spec.mean(), gate)) /
+         PerChannel(spec.standard_deviation(), gate);
 }
 
 Pixels ReduceForScaling(Pixels pixels, int64_t side) {
@@ -125,9 +127,11 @@ absl::StatusOr<std::vector<RegionSet>> PictureExtractor::Extract(absl::Span<cons
     groups[i] = {static_cast<int64_t>(i)};
   }
   std::vector<RegionSet> sets(images.size());
-  RETURN_IF_ERROR(RunGroups(pool_, groups, call, "extract regions", [&](const Group& group) {
-    return ExtractOne(images[group[0]], &sets[group[0]]);
-  }));
+  const absl::Status done =
+      RunGroups(pool_, groups, call, "extract regions",
+                [&](const Group& group) { return ExtractOne(images[group[0]], &sets[group[0]]); });
+  if (failed_ != nullptr && HasReason(done, reasons::kDeviceFailed)) *failed_ = true;
+  RETURN_IF_ERROR(done);
   return sets;
 }
 

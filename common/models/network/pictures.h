@@ -6,7 +6,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +18,7 @@
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
 #include "common/image/image_input.h"
+#include "common/models/network/tensor_gate.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
 
 namespace sightline {
@@ -25,8 +29,9 @@ absl::Status CheckPixels(const Pixels& pixels);
 
 // The picture on a white square of `side` pixels, 3 x side x side, 0 to 1: shrunk by a
 // whole factor first (which bounds memory and time for giants), then resized bicubically
-// with antialiasing, centred.  `pixels` must be well formed, see CheckPixels.
-at::Tensor SquarePicture(const Pixels& pixels, int64_t side);
+// with antialiasing, centred.  `pixels` must be well formed, see CheckPixels.  Resized on the
+// gate's device, where the result lies.
+at::Tensor SquarePicture(const Pixels& pixels, int64_t side, const TensorGate& gate = {});
 
 // The picture as `spec`, checked before, says, 3 x image_size x image_size: shrunk as by
 // ReduceForScaling, resized as PIL does it (across, then down, with antialiasing, in whole
@@ -38,7 +43,8 @@ at::Tensor SquarePicture(const Pixels& pixels, int64_t side);
 // down; of what is too long the middle remains.  Of a picture more than three times as long
 // as it is wide the ends are cut off before it is resized, so that nobody can make us resize
 // a line to a poster.
-at::Tensor ScaledPicture(const Pixels& pixels, const bundle::v1::PixelSpec& spec);
+at::Tensor ScaledPicture(const Pixels& pixels, const bundle::v1::PixelSpec& spec,
+                         const TensorGate& gate = {});
 
 // Shrunk by a whole factor until its shorter side is less than four times `side`, as most
 // pictures are.  Doing it twice is doing it once.
@@ -48,8 +54,10 @@ Pixels ReduceForScaling(Pixels pixels, int64_t side);
 // extracted beside.
 class PictureExtractor : public RegionExtractor {
  public:
-  // `pool` may be null and must outlive the extractor.
-  explicit PictureExtractor(ComputePool* pool) : pool_(pool) {}
+  // `pool` may be null and must outlive the extractor; `failed`, which may be null too, is set once
+  // a device has failed.
+  PictureExtractor(ComputePool* pool, std::shared_ptr<std::atomic<bool>> failed)
+      : pool_(pool), failed_(std::move(failed)) {}
 
   absl::StatusOr<std::vector<RegionSet>> Extract(absl::Span<const Pixels> images,
                                                  const CallContext& call) const final;
@@ -61,6 +69,7 @@ class PictureExtractor : public RegionExtractor {
   virtual Pixels Reduced(Pixels image) const = 0;
 
   ComputePool* const pool_;
+  const std::shared_ptr<std::atomic<bool>> failed_;
 };
 
 }  // namespace sightline

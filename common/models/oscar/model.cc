@@ -140,8 +140,9 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadOscar(const ModelBundle& bundle
   ASSIGN_OR_RETURN(auto net, LoadNet<OscarNetImpl>(bundle, IgnoredWeights(manifest), parts.gate));
   ASSIGN_OR_RETURN(auto executor, NewExecutor(net->encoder(), options.execution, options.pool));
   if (manifest.has_grid_extractor()) {
-    parts.region_extractor =
-        NewGridExtractor(net->grid(), manifest.grid_extractor(), parts.gate, options.pool);
+    ASSIGN_OR_RETURN(
+        parts.region_extractor,
+        NewGridExtractor(net->grid(), manifest.grid_extractor(), options.execution, options.pool));
   }
   parts.network = std::make_unique<OscarNetwork>(manifest, parts.text, std::move(net), parts.gate,
                                                  std::move(executor));

@@ -86,6 +86,7 @@ absl::StatusOr<std::shared_ptr<const Model>> Calibration::Load(const std::string
   options.pool = options_.pool;
   options.execution = options_.execution;
   options.execution.precision = precision;
+  options.execution.passes = nullptr;  // nobody has asked for what is measured
   return LoadModel(bundle_, options);
 }
 

@@ -101,7 +101,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadSgraf(const ModelBundle& bundle
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   RETURN_IF_ERROR(CheckUnchosenPrecision(options.execution));
-  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
+  ASSIGN_OR_RETURN(parts.gate, TorchGateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<SgrafNetImpl>(bundle, {}, parts.gate));
   parts.network = std::make_unique<SgrafNetwork>(bundle.manifest, std::move(net), parts.gate);
   return NewNetworkModel(bundle, options, std::move(parts));

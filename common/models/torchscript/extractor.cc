@@ -10,6 +10,7 @@
 #include "common/base/status_macros.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/image/region_set.h"
+#include "common/models/network/executor.h"
 #include "common/models/network/pictures.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/torchscript/scripted_module.h"
@@ -20,8 +21,12 @@ namespace {
 class TorchScriptExtractor : public PictureExtractor {
  public:
   TorchScriptExtractor(ScriptedModule module, const bundle::v1::TorchScriptSpec& spec,
-                       const TensorGate& gate, ComputePool* pool)
-      : PictureExtractor(pool), module_(std::move(module)), spec_(spec), gate_(gate) {}
+                       const TensorGate& gate, ComputePool* pool,
+                       std::shared_ptr<std::atomic<bool>> failed)
+      : PictureExtractor(pool, std::move(failed)),
+        module_(std::move(module)),
+        spec_(spec),
+        gate_(gate) {}
 
  private:
   Pixels Reduced(Pixels image) const override {
@@ -29,7 +34,7 @@ class TorchScriptExtractor : public PictureExtractor {
   }
 
   absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const override {
-    const at::Tensor picture = gate_.In(ScaledPicture(pixels, spec_.pixels())).unsqueeze(0);
+    const at::Tensor picture = ScaledPicture(pixels, spec_.pixels(), gate_).unsqueeze(0);
     const std::vector<at::Tensor> given = module_.Run(
         "forward", {picture}, {{1, kAnyLength, spec_.region_feature_size()}, {1, kAnyLength, 4}});
     set->count = given[0].size(1);
@@ -61,13 +66,14 @@ Pixels BlackPicture(int side) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const RegionExtractor>> NewTorchScriptExtractor(
-    const ModelBundle& bundle, const TensorGate& gate, ComputePool* pool) {
+    const ModelBundle& bundle, const Execution& execution, ComputePool* pool) {
   const bundle::v1::TorchScriptSpec& spec = bundle.manifest.torch_script();
   if (spec.region_extractor().empty()) return nullptr;
+  ASSIGN_OR_RETURN(const TensorGate gate, TorchGateOf(execution));
   ASSIGN_OR_RETURN(ScriptedModule module, ScriptedModule::Load(bundle, spec.region_extractor(),
                                                                {{"forward", 1}}, gate.device()));
-  auto extractor =
-      std::make_unique<const TorchScriptExtractor>(std::move(module), spec, gate, pool);
+  auto extractor = std::make_unique<const TorchScriptExtractor>(std::move(module), spec, gate, pool,
+                                                                execution.failed);
   const absl::Status tried =
       extractor->Extract({BlackPicture(spec.pixels().image_size())}, CallContext::Unbounded())
           .status();

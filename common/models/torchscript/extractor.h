@@ -10,14 +10,14 @@
 #include "common/base/compute_pool.h"
 #include "common/bundle/model_bundle.h"
 #include "common/image/image_input.h"
-#include "common/models/network/tensor_gate.h"
+#include "common/models/execution.h"
 
 namespace sightline {
 
 // Null if the bundle, whose manifest is checked, has none.  InvalidArgument for a module that
 // does not do for a black picture what README.md says.
 absl::StatusOr<std::unique_ptr<const RegionExtractor>> NewTorchScriptExtractor(
-    const ModelBundle& bundle, const TensorGate& gate, ComputePool* pool);
+    const ModelBundle& bundle, const Execution& execution, ComputePool* pool);
 
 }  // namespace sightline
 

@@ -217,7 +217,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadTorchScript(const ModelBundle& 
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   RETURN_IF_ERROR(CheckUnchosenPrecision(options.execution));
-  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
+  ASSIGN_OR_RETURN(parts.gate, TorchGateOf(options.execution));
   ASSIGN_OR_RETURN(Modules modules, LoadModules(bundle, parts.gate.device()));
   auto network =
       std::make_unique<TorchScriptNetwork>(bundle.manifest, std::move(modules), parts.gate);
@@ -233,7 +233,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadTorchScript(const ModelBundle& 
   RETURN_IF_ERROR(tried);
   parts.network = std::move(network);
   ASSIGN_OR_RETURN(parts.region_extractor,
-                   NewTorchScriptExtractor(bundle, parts.gate, options.pool));
+                   NewTorchScriptExtractor(bundle, options.execution, options.pool));
   return NewNetworkModel(bundle, options, std::move(parts));
 }
 

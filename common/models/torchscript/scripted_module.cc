@@ -148,10 +148,9 @@ std::vector<at::Tensor> ScriptedModule::Run(const char* method, std::vector<c10:
   } catch (const std::exception& error) {
     // Inside of a script LibTorch makes one type of error of all.
     const absl::string_view text = error.what();
-    if (absl::StrContains(text, "can't allocate memory") ||
-        absl::StrContains(text, "std::bad_alloc")) {
-      throw std::bad_alloc();
-    }
+    const absl::Status status = StatusOfTorch(what, text);
+    if (absl::IsResourceExhausted(status)) throw std::bad_alloc();
+    if (!absl::IsInternal(status)) throw StatusError(status);
     throw std::runtime_error(absl::StrCat(what, ": ", ScriptErrorLine(text)));
   }
   std::vector<at::Tensor> tensors = TensorsOf(value);

@@ -474,7 +474,11 @@ ServerStatus SomeStatus() {
   status.backends = {{"reranker", "a:1", false, "down", {}},
                      {"index_search", "b:2", true, "", {"indexes/pictures/shards/0"}}};
   status.caches = {{"results", 1, 2, int64_t{1} << 40, 4, 5, 6}};
-  status.devices = {{7, "a GPU", int64_t{1} << 37, int64_t{1} << 36}};
+  status.devices = {{7,
+                     "a GPU",
+                     int64_t{1} << 37,
+                     int64_t{1} << 36,
+                     {9, 8, absl::Milliseconds(750), absl::Milliseconds(250), 6, 5}}};
   return status;
 }
 
@@ -551,6 +555,12 @@ TEST_CASE("the status of a server comes back whole") {
   REQUIRE(device.name == "a GPU");
   REQUIRE(device.memory_bytes == int64_t{1} << 37);
   REQUIRE(device.held_bytes == int64_t{1} << 36);
+  REQUIRE(device.work.pass_count == 9);
+  REQUIRE(device.work.recorded_count == 8);
+  REQUIRE(device.work.took == absl::Milliseconds(750));
+  REQUIRE(device.work.waited == absl::Milliseconds(250));
+  REQUIRE(device.work.bytes_in == 6);
+  REQUIRE(device.work.bytes_out == 5);
   REQUIRE_FALSE(read->backends[0].reachable);
   REQUIRE(read->backends[1].shards.size() == 1);
 }

@@ -144,6 +144,20 @@ TEST_CASE(
   CHECK_THAT(problems, Contains("compute.least_agreement"));
 }
 
+TEST_CASE("a job's precision is named, and float32 unless it is") {
+  const auto read = [](const std::string& yaml) {
+    ConfigFile file = Parsed(yaml);
+    const PrecisionOptions options = ReadJobPrecisionOptions(file.root());
+    CHECK(file.Finish() == absl::OkStatus());
+    return options.policy.precision;
+  };
+  CHECK(read("") == "float32");
+  CHECK(read("compute: {precision: bfloat16}") == "bfloat16");
+  ConfigFile bad = Parsed("compute: {precision: fastest}");
+  ReadJobPrecisionOptions(bad.root());
+  CHECK_THAT(Problems(&bad), Contains("compute.precision"));
+}
+
 TEST_CASE("a queue is as the server would have it, but for what the file says") {
   BatchSchedulerOptions defaults;
   defaults.max_batch_cost = 11;

@@ -1,5 +1,7 @@
 #include "common/models/inference.h"
 
+#include <c10/util/Exception.h>
+
 #include <atomic>
 #include <new>
 #include <random>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/base/error_details.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
 
@@ -151,6 +154,45 @@ TEST_CASE("exceptions become statuses") {
   REQUIRE(broken == absl::InternalError("load: broken"));
   const absl::Status full = RunGuarded("load", []() -> absl::Status { throw std::bad_alloc(); });
   REQUIRE(absl::IsResourceExhausted(full));
+}
+
+TEST_CASE("what LibTorch says in words alone is told apart") {
+  const auto status_of = [](const std::string& words) {
+    return RunGuarded("score", [&]() -> absl::Status { TORCH_CHECK(false, words); });
+  };
+  CHECK(
+      absl::IsResourceExhausted(status_of("[enforce] DefaultCPUAllocator: can't allocate memory")));
+  for (const char* words :
+       {"CUDA out of memory. Tried to allocate 2.00 GiB", "CUDA error: out of memory",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED"}) {
+    CHECK(absl::IsResourceExhausted(status_of(words)));
+  }
+  for (const char* words :
+       {"CUDA error: unspecified launch failure", "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"}) {
+    CHECK(HasReason(status_of(words), reasons::kDeviceFailed));
+  }
+  CHECK(absl::IsInternal(status_of("mat1 and mat2 shapes cannot be multiplied")));
+}
+
+// Runs groups where a pass has room for so many items, and tells which were tried.
+absl::Status RunWithRoomFor(size_t room, const std::vector<Group>& groups,
+                            std::vector<Group>* tried) {
+  return RunGroups(nullptr, groups, CallContext::Unbounded(), "test", [&](const Group& group) {
+    tried->push_back(group);
+    return group.size() <= room ? absl::OkStatus() : absl::ResourceExhaustedError("too many");
+  });
+}
+
+TEST_CASE("a pass that has no room is tried in halves, once") {
+  std::vector<Group> tried;
+  CHECK(RunWithRoomFor(3, {{0, 1, 2, 3, 4}, {5}}, &tried) == absl::OkStatus());
+  CHECK(tried == std::vector<Group>{{0, 1, 2, 3, 4}, {0, 1}, {2, 3, 4}, {5}});
+  tried.clear();
+  CHECK(absl::IsResourceExhausted(RunWithRoomFor(2, {{0, 1, 2, 3, 4}}, &tried)));
+  CHECK(tried == std::vector<Group>{{0, 1, 2, 3, 4}, {0, 1}, {2, 3, 4}});
+  tried.clear();
+  CHECK(absl::IsResourceExhausted(RunWithRoomFor(0, {{7}}, &tried)));
+  CHECK(tried == std::vector<Group>{{7}});
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ TEST_CASE("the metrics page shows what is on a device, and its passes") {
   };
   for (int i = 0; i < 3; ++i) encode();
   // In each of the two places of a stack.
-  CHECK(shows("device_passes_total{device=\"0\",launches=\"first\"} 2"));
+  CHECK(shows("device_passes_total{device=\"0\",launches=\"single\"} 2"));
   CHECK(shows("device_passes_total{device=\"0\",launches=\"recorded\"} 1"));
   CHECK(shows("device_pass_seconds_count{device=\"0\"} 3"));
   CHECK(shows(absl::StrCat("device_copied_bytes_total{device=\"0\",direction=\"out\"} ",

@@ -385,13 +385,21 @@ TEST_CASE("the status of a server is three tables") {
 TEST_CASE("the status of a server on devices tells what it holds of each") {
   ServerStatus status;
   status.service = "index_search";
-  status.devices = {{0, "Great GPU", 141'000'000'000, 15'500'000'000}, {1, "", 0, 0}};
-  CHECK(FormatServer({"a:1", status}) ==
-        "a:1  index_search\n"
-        "devices\n"
-        "  device  name       MB held      of\n"
-        "       0  Great GPU    15500  141000\n"
-        "       1  -                0       -\n");
+  status.devices = {
+      {0,
+       "Great GPU",
+       141'000'000'000,
+       15'500'000'000,
+       {200, 150, absl::Milliseconds(300), absl::Milliseconds(50), 7'000'000, 3'000'000}},
+      {1, "", 0, 0, {}}};
+  CHECK(
+      FormatServer({"a:1", status}) ==
+      "a:1  index_search\n"
+      "devices\n"
+      "  device  name       MB held      of  passes  recorded  ms a pass  waiting  MB in  MB out\n"
+      "       0  Great GPU    15500  141000     200       150      1.500    0.250      7       3\n"
+      "       1  -                0       -       0         0          -        -      0       "
+      "0\n");
   const auto json = nlohmann::json::parse(ServersJson({{"a:1", status}}));
   CHECK(json[0]["status"]["devices"][0]["heldBytes"] == "15500000000");
 }

@@ -10,7 +10,6 @@
 
 #include "common/image/decode.h"
 #include "common/models/network/pictures.h"
-#include "common/models/network/tensor_gate.h"
 #include "tests/common/models/tiny_model.h"
 #include "tests/support/catch.h"
 
@@ -139,10 +138,10 @@ TEST_CASE("a region set is bit for bit the same alone, in a batch and on any poo
   std::vector<Pixels> pictures;
   for (uint32_t i = 0; i < 7; ++i) pictures.push_back(RandomPixels(10 + 13 * i, 40, i));
   const CallContext call = CallContext::Unbounded();
-  const auto batch = NewGridExtractor(net, Spec(), TensorGate(), &pool)->Extract(pictures, call);
+  const auto batch = (*NewGridExtractor(net, Spec(), Execution(), &pool))->Extract(pictures, call);
   REQUIRE(batch.ok());
   for (size_t i = 0; i < pictures.size(); ++i) {
-    const auto extractor = NewGridExtractor(net, Spec(), TensorGate(), nullptr);
+    const auto extractor = *NewGridExtractor(net, Spec(), Execution(), nullptr);
     const auto alone = extractor->Extract({pictures[i]}, call);
     REQUIRE(alone.ok());
     REQUIRE((*alone)[0].count == 9);
@@ -205,7 +204,7 @@ TEST_CASE("very long and very small pictures have at least one pixel across") {
 }
 
 TEST_CASE("pictures without pixels or with lying sizes are refused") {
-  const auto extractor = NewGridExtractor(MakeNet(), Spec(), TensorGate(), nullptr);
+  const auto extractor = *NewGridExtractor(MakeNet(), Spec(), Execution(), nullptr);
   const CallContext call = CallContext::Unbounded();
   Pixels cut = Filled(5, 5, 1);
   cut.rgb.pop_back();
