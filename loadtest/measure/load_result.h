@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "common/api/server_status.h"
 #include "loadtest/measure/latency_histogram.h"
 
 namespace sightline {
@@ -142,6 +143,12 @@ struct GeneratorHealth {
   bool kept_schedule = true;
 };
 
+// A GPU of a server.
+struct DeviceUse {
+  std::string server;   // "reranker 127.0.0.1:7403"
+  DeviceStatus device;  // as at the run's end, but that its work is the run's
+};
+
 struct LoadResult {
   std::string scenario;
   std::string target;  // addresses
@@ -157,6 +164,7 @@ struct LoadResult {
   // Microseconds of user and system time during the run, of each server that ran throughout; none
   // of a fleet that was not started here.
   std::map<std::string, int64_t> server_cpu_us;
+  std::vector<DeviceUse> devices;                  // by server and number; none of servers on CPUs
   std::map<std::string, std::string> environment;  // "cpu": "...", "cores": "2", ...
 };
 

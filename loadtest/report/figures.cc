@@ -233,6 +233,36 @@ std::vector<std::vector<std::string>> RecallRows(const LoadResult& result) {
   return rows;
 }
 
+std::vector<std::string> DeviceTitles() {
+  return {"device", "passes", "a pass", "waiting", "recorded", "MB/s in", "MB/s out", "GB held"};
+}
+
+std::vector<std::vector<std::string>> DeviceRows(const LoadResult& result) {
+  const double seconds = absl::ToDoubleSeconds(result.warm_up + result.length);
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [server, device] : result.devices) {
+    const DeviceWork& work = device.work;
+    const auto count = static_cast<double>(work.pass_count);
+    const auto a_second = [&](int64_t bytes) {
+      return seconds > 0 ? absl::StrFormat("%.1f", bytes / 1e6 / seconds) : "–";
+    };
+    std::vector<std::string> row = {
+        absl::StrCat(server, ", ", device.name.empty() ? "device" : device.name, " ",
+                     device.number),
+        seconds > 0 ? RateText(count / seconds) : "–"};
+    if (work.pass_count > 0) {
+      row.insert(row.end(), {LatencyText(work.took / count), LatencyText(work.waited / count),
+                             FormatShare(work.recorded_count / count)});
+    } else {
+      row.insert(row.end(), {"–", "–", "–"});
+    }
+    row.insert(row.end(), {a_second(work.bytes_in), a_second(work.bytes_out),
+                           absl::StrFormat("%.2f", device.held_bytes / 1e9)});
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 std::vector<std::string> RateCells(const ReportedCapacity& capacity, const CurvePoint& point) {
   return {RateText(point.rate),
           RateText(point.achieved),

@@ -91,6 +91,11 @@ std::vector<std::string> RecallTitles();
 std::vector<std::vector<std::string>> RecallRows(const LoadResult& result);
 // "94.7%"; "–" where nothing was compared.
 std::string RecallText(const absl::optional<RecallCounts>& counts);
+// Of a table of GPUs: whose and which, passes a second, how long each took and how much of that it
+// waited for others, the share whose launches were recorded before, megabytes a second to the
+// device and from it, and memory that is held.
+std::vector<std::string> DeviceTitles();
+std::vector<std::vector<std::string>> DeviceRows(const LoadResult& result);
 // Of a table of rates: offered, answered, p50, p99, errors, degraded, measured recall, and whether
 // the SLO is met.
 std::vector<std::string> RateCells(const ReportedCapacity& capacity, const CurvePoint& point);

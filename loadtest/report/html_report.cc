@@ -212,6 +212,19 @@ std::string Faults(const std::vector<FaultMark>& faults) {
   return table.empty() ? "" : Section("faults", "Faults", table.Html());
 }
 
+std::string Devices(const LoadResult& run) {
+  HtmlTable table(DeviceTitles(), 1);
+  for (const std::vector<std::string>& row : DeviceRows(run)) table.AddRow(row);
+  if (table.empty()) return "";
+  return Section(
+      "devices", "Devices",
+      absl::StrCat(table.Html(), Paragraph("quiet",
+                                           "As the servers tell it, warm-up included: passes with "
+                                           "their copies, from when each was asked for; of that, "
+                                           "waiting for passes of others; recorded: launched as a "
+                                           "whole.")));
+}
+
 std::string CapacitySection(const absl::optional<ReportedCapacity>& capacity) {
   if (!capacity.has_value()) return "";
   HtmlTable table(
@@ -262,7 +275,7 @@ std::string HtmlReport(const ReportData& data) {
                    Drawn(LatencyOverRate(data)), Drawn(LatencyOverTime(data)),
                    Drawn(ThroughputOverTime(data)), Faults(run.faults),
                    Drawn(PercentileCurve(data)), Drawn(StageBreakdown(data)), Latencies(run),
-                   Recalls(run), Answers(run.total, run.length), Generator(run)));
+                   Recalls(run), Answers(run.total, run.length), Devices(run), Generator(run)));
 }
 
 }  // namespace sightline

@@ -105,6 +105,11 @@ class JsonWriter {
       describe(element, &value);
     }
   }
+  // No key for none.
+  template <typename T, typename F>
+  void OptionalList(const char* key, const std::vector<T>* values, F describe) {
+    if (!values->empty()) List(key, values, describe);
+  }
   template <typename T, typename F>
   void Map(const char* key, const std::map<std::string, T>* values, F describe) {
     Json& map = json_[key] = Json::object();
@@ -184,6 +189,10 @@ class JsonReader {
       JsonReader element = Open(list[i], absl::StrCat(key, "[", i, "]"));
       describe(element, &values->emplace_back());
     }
+  }
+  template <typename T, typename F>
+  void OptionalList(const char* key, std::vector<T>* values, F describe) const {
+    if (!Find(key).is_null()) List(key, values, describe);
   }
   template <typename T, typename F>
   void Map(const char* key, std::map<std::string, T>* values, F describe) const {

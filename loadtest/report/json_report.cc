@@ -20,6 +20,9 @@ constexpr size_t kMaxHistogramBytes = size_t{512} << 20;
 constexpr int64_t kMaxCount = 1'000'000'000'000;
 constexpr int64_t kMaxMatched = 1'000'000'000'000'000'000;  // a billion items, a billion times
 constexpr double kMaxRate = 1e9;
+constexpr int64_t kMaxBytes = int64_t{1} << 60;
+constexpr int kMaxDeviceNumber = 1'000'000;
+constexpr absl::Duration kLongestWork = absl::Hours(24 * 365);  // of all passes of a run together
 constexpr absl::Duration kLongestRun = absl::Hours(24 * 365);
 constexpr absl::Duration kLongestLatency = LatencyHistogram::kLongest;
 
@@ -156,6 +159,23 @@ void DescribeGenerator(Json& json, T* health) {
 }
 
 template <typename Json, typename T>
+void DescribeDeviceUse(Json& json, T* use) {
+  auto* const device = &use->device;
+  auto* const work = &device->work;
+  json.Plain("server", &use->server);
+  json.Int("number", &device->number, 0, kMaxDeviceNumber);
+  json.Plain("name", &device->name);
+  json.Int("memory_bytes", &device->memory_bytes, 0, kMaxBytes);
+  json.Int("held_bytes", &device->held_bytes, 0, kMaxBytes);
+  json.Int("passes", &work->pass_count, 0, kMaxCount);
+  json.Int("recorded_passes", &work->recorded_count, 0, work->pass_count);
+  json.Nanoseconds("took_ns", &work->took, kLongestWork);
+  json.Nanoseconds("waited_ns", &work->waited, kLongestWork);
+  json.Int("bytes_in", &work->bytes_in, 0, kMaxBytes);
+  json.Int("bytes_out", &work->bytes_out, 0, kMaxBytes);
+}
+
+template <typename Json, typename T>
 void DescribeResult(Json& json, T* run) {
   json.Plain("scenario", &run->scenario);
   json.Plain("target", &run->target);
@@ -169,6 +189,8 @@ void DescribeResult(Json& json, T* run) {
   json.List("faults", &run->faults, [](auto& each, auto* fault) { DescribeFault(each, fault); });
   json.Object("generator", [run](auto& health) { DescribeGenerator(health, &run->generator); });
   json.OptionalCounts("server_cpu_us", &run->server_cpu_us, kMaxCount);
+  json.OptionalList("devices", &run->devices,
+                    [](auto& each, auto* use) { DescribeDeviceUse(each, use); });
   json.List("seconds", &run->seconds,
             [](auto& each, auto* second) { DescribeSecond(each, second); });
 }

@@ -65,6 +65,15 @@ std::string Recalls(const LoadResult& run) {
   return table.empty() ? "" : absl::StrCat("\n", table.ToString(kIndent));
 }
 
+std::string Devices(const LoadResult& run) {
+  std::vector<Table::Column> columns;
+  for (const std::string& title : DeviceTitles()) columns.push_back({title, true});
+  columns.front() = {columns.front().title, false, kMaxLineWidth};
+  Table table(columns);
+  for (const std::vector<std::string>& row : DeviceRows(run)) table.AddRow(row);
+  return table.empty() ? "" : absl::StrCat("\n", table.ToString(kIndent));
+}
+
 // With the part of the time that each stage takes, of all and of each kind.
 std::string Stages(const LoadResult& run) {
   const std::vector<NamedTally> kinds = TalliesByKind(run);
@@ -200,7 +209,7 @@ std::string Environment(const LoadResult& run) {
 std::string TextReport(const ReportData& data) {
   const LoadResult& run = data.result;
   return absl::StrCat(Head(data), Criteria(data.verdict), Latencies(run), Recalls(run),
-                      Answers(run.total, run.length), Stages(run), Faults(run.faults),
+                      Answers(run.total, run.length), Stages(run), Devices(run), Faults(run.faults),
                       data.capacity.has_value() ? Capacity(*data.capacity) : "", Generator(run),
                       Environment(run));
 }

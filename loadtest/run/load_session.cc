@@ -18,6 +18,7 @@
 #include "loadtest/generate/load_generator.h"
 #include "loadtest/measure/recorder.h"
 #include "loadtest/run/ask_exactly.h"
+#include "loadtest/run/device_uses.h"
 #include "loadtest/run/environment.h"
 #include "loadtest/verdict/verdict.h"
 
@@ -88,8 +89,7 @@ absl::Status LoadSession::StartFleet() {
 }
 
 void LoadSession::Connect() {
-  const std::vector<std::string> addresses =
-      fleet_ == nullptr ? options_.targets : std::vector<std::string>{fleet_->address()};
+  const std::vector<std::string> addresses = Routers();
   for (int i = 0; i < scenario_.connections; ++i) {
     clients_.push_back(MakeGrpcSearchClient(addresses[i % addresses.size()]));
   }
@@ -113,6 +113,7 @@ absl::StatusOr<LoadResult> LoadSession::Run(const RunPlan& plan, bool with_fault
       clock);
   Arrivals arrivals = traffic_->MakeArrivals(plan);
 
+  const std::vector<DeviceUse> devices_before = AskDevices(Routers(), AskStatusByGrpc(call));
   const absl::Time started = clock->Now();
   const absl::Duration cpu_before = CpuTime();
   const std::map<std::string, absl::Duration> servers_before = ServerCpuTimes();
@@ -133,6 +134,7 @@ absl::StatusOr<LoadResult> LoadSession::Run(const RunPlan& plan, bool with_fault
     if (before == servers_before.end() || after < before->second) continue;
     result.server_cpu_us[server] = absl::ToInt64Microseconds(after - before->second);
   }
+  result.devices = UsesBetween(devices_before, AskDevices(Routers(), AskStatusByGrpc(call)));
   result.scenario = scenario_.name;
   result.target = fleet_ == nullptr ? absl::StrJoin(options_.targets, ",")
                                     : absl::StrCat("own fleet, router at ", fleet_->address());
@@ -144,6 +146,10 @@ absl::StatusOr<LoadResult> LoadSession::Run(const RunPlan& plan, bool with_fault
     NoteFailedExpectations(scenario_, &result);
   }
   return result;
+}
+
+std::vector<std::string> LoadSession::Routers() const {
+  return fleet_ == nullptr ? options_.targets : std::vector<std::string>{fleet_->address()};
 }
 
 std::map<std::string, absl::Duration> LoadSession::ServerCpuTimes() const {

@@ -56,6 +56,7 @@ class LoadSession {
       : scenario_(scenario), options_(options) {}
   absl::Status StartFleet();
   // Of the own fleet; none without one.
+  std::vector<std::string> Routers() const;  // their addresses
   std::map<std::string, absl::Duration> ServerCpuTimes() const;
   void Connect();
 

@@ -119,6 +119,24 @@ TEST_CASE("each server's CPU time is that of a request") {
                                                 {"router", absl::Microseconds(100)}});
 }
 
+TEST_CASE("a device's passes are those of the whole run, each with what it took") {
+  LoadResult run;
+  CHECK(DeviceRows(run).empty());
+  run.warm_up = absl::Seconds(2);
+  run.length = absl::Seconds(8);
+  const DeviceWork work = {200,       150,      absl::Milliseconds(300), absl::Milliseconds(50),
+                           7'000'000, 3'000'000};
+  run.devices = {{"reranker a:1", {1, "Great GPU", 80'000'000'000, 1'250'000'000, work}},
+                 {"index_search b:2", {0, "", 0, 0, {}}}};
+  CHECK(DeviceTitles().size() == DeviceRows(run)[0].size());
+  CHECK(DeviceRows(run)[0] == std::vector<std::string>{"reranker a:1, Great GPU 1", "20/s",
+                                                       LatencyText(absl::Microseconds(1500)),
+                                                       LatencyText(absl::Microseconds(250)),
+                                                       FormatShare(0.75), "0.7", "0.3", "1.25"});
+  CHECK(DeviceRows(run)[1] == std::vector<std::string>{"index_search b:2, device 0", "0/s", "–",
+                                                       "–", "–", "0.0", "0.0", "0.00"});
+}
+
 TEST_CASE("a capacity says how sure it is") {
   ReportedCapacity capacity = *SampleData().capacity;
   REQUIRE(CapacityText(capacity).substr(0, 20) == "260/s, knee at 272/s");

@@ -173,6 +173,13 @@ ReportData SampleData() {
   run.generator.late_after = absl::Milliseconds(10);
   run.generator.cpu = absl::Milliseconds(1130);
   run.server_cpu_us = {{"index_search/0/0", 2'400'000}, {"router", 1'200'000}};
+  run.devices = {{"reranker 127.0.0.1:7403",
+                  {0,
+                   "A GPU",
+                   80'000'000'000,
+                   1'500'000'000,
+                   {14'000, 13'300, absl::Milliseconds(28'000), absl::Milliseconds(7'000),
+                    4'200'000'000, 140'000'000}}}};
   run.environment = {{"cores", "2"}, {"cpu", "a CPU"}, {"model", "demo"}};
   data.latency_limits = {{0.5, absl::Milliseconds(60)}, {0.99, absl::Milliseconds(300)}};
   data.verdict.outcome = Ruling::kFail;
