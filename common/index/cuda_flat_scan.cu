@@ -1,4 +1,5 @@
 // Scans of rows on devices of CUDA.
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -17,11 +18,12 @@ class CudaDevices : public ScanDevices {
     return device::CudaDevice::Describe(device);
   }
 
-  absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors, int device,
+  absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors,
+                                                   absl::Span<const int32_t> order, int device,
                                                    const CallContext& call) const override {
     ASSIGN_OR_RETURN(auto opened, device::CudaDevice::Open(device));
     return DeviceFlatScan<device::CudaDevice, device::CudaProducts>::Load(std::move(opened),
-                                                                          vectors, call);
+                                                                          vectors, call, order);
   }
 };
 

@@ -28,6 +28,7 @@
 #include "common/index/device_batch_scan.h"
 #include "common/index/device_kernels.h"
 #include "common/index/device_layout.h"
+#include "common/index/device_list_scan.h"
 #include "common/index/device_scan.h"
 #include "common/index/device_scan_memory.h"
 #include "common/index/row_rounder.h"
@@ -41,29 +42,49 @@ template <typename Device, typename Products>
 class DeviceFlatScan : public DeviceScan {
  public:
   // As ScanDevices::Load.
-  static absl::StatusOr<std::unique_ptr<DeviceFlatScan>> Load(Device device,
-                                                              const VectorView& vectors,
-                                                              const CallContext& call) {
+  static absl::StatusOr<std::unique_ptr<DeviceFlatScan>> Load(
+      Device device, const VectorView& vectors, const CallContext& call,
+      absl::Span<const int32_t> order = {}) {
     if (vectors.rows >= kMostDeviceRows) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the shard has ", vectors.rows, " rows; on a device it has less than ", kMostDeviceRows));
     }
     std::unique_ptr<DeviceFlatScan> scan(new DeviceFlatScan(std::move(device), vectors));
     RETURN_IF_ERROR(scan->Reserve());
+    if (!order.empty()) {
+      scan->has_lists_ = true;
+      RETURN_IF_ERROR(
+          scan->lists_.Reserve(&scan->device_, ListSizes(scan->row_count_, scan->layout_), order));
+    }
     RETURN_IF_ERROR(scan->LoadRows(vectors, call));
-    scan->batch_rows_.longest = scan->rounding_.longest;
+    scan->device_rows_.longest = scan->rounding_.longest;
     return scan;
   }
 
   absl::StatusOr<NeighborLists> Search(const EmbeddingMatrix& queries, int top_k,
                                        const RowSet* among, const CallContext& call) override {
+    const typename Device::Range range("a search", queries.rows());
     absl::StatusOr<NeighborLists> lists = SearchAll(queries, top_k, among, call);
     // Nothing is under way that would write to our memory, or read it.
     if (!lists.ok()) (void)device_.Wait();
     return lists;
   }
 
-  ScanBytes byte_count() const override { return BytesOfScan(row_count_, layout_.dimension); }
+  absl::StatusOr<NeighborLists> SearchRanges(const EmbeddingMatrix& queries,
+                                             absl::Span<const RowRanges> ranges, int top_k,
+                                             const RowSet* among,
+                                             const CallContext& call) override {
+    absl::StatusOr<NeighborLists> lists = SearchSome(queries, ranges, top_k, among, call);
+    if (!lists.ok()) (void)device_.Wait();
+    return lists;
+  }
+
+  device::CopiedBytes copied() const override { return device_.copied(); }
+
+  ScanBytes byte_count() const override {
+    return has_lists_ ? BytesOfListScan(row_count_, layout_.dimension)
+                      : BytesOfScan(row_count_, layout_.dimension);
+  }
 
   // Also how many rows are scored for the first floor.
   static constexpr int64_t kCapacity = kKeysOfQuery;
@@ -79,7 +100,7 @@ class DeviceFlatScan : public DeviceScan {
       : device_(std::move(device)),
         layout_(vectors.dimension),
         row_count_(vectors.rows),
-        batch_rows_{layout_} {}
+        device_rows_{layout_} {}
 
   absl::Status Reserve() {
     const ScanSizes sizes(row_count_, layout_);
@@ -95,9 +116,9 @@ class DeviceFlatScan : public DeviceScan {
     RETURN_IF_ERROR(device_.template Prepare<ScanForOne>());
     RETURN_IF_ERROR(device_.template Prepare<ScanForGroup>());
     RETURN_IF_ERROR(device_.template Prepare<SelectBest>());
+    device_rows_.numbers = rows_.data();
+    device_rows_.count = row_count_;
     if (row_count_ < kLeastBatchRows) return absl::OkStatus();
-    batch_rows_.numbers = rows_.data();
-    batch_rows_.count = row_count_;
     return batch_.Reserve(&device_, layout_.dimension);
   }
 
@@ -130,7 +151,7 @@ class DeviceFlatScan : public DeviceScan {
   absl::StatusOr<NeighborLists> SearchAll(const EmbeddingMatrix& queries, int top_k,
                                           const RowSet* among, const CallContext& call) {
     NeighborLists lists(static_cast<size_t>(queries.rows()));
-    RETURN_IF_ERROR(TakeFilter(among));
+    RETURN_IF_ERROR(TakeFilter(among, /*as_bits=*/false));
     if (places_ == 0) return lists;
     ASSIGN_OR_RETURN(const std::vector<int64_t> left,
                      SearchBatches(queries, top_k, among, call, &lists));
@@ -143,6 +164,14 @@ class DeviceFlatScan : public DeviceScan {
     return lists;
   }
 
+  absl::StatusOr<NeighborLists> SearchSome(const EmbeddingMatrix& queries,
+                                           absl::Span<const RowRanges> ranges, int top_k,
+                                           const RowSet* among, const CallContext& call) {
+    if (row_count_ == 0) return NeighborLists(static_cast<size_t>(queries.rows()));
+    RETURN_IF_ERROR(TakeFilter(among, /*as_bits=*/true));
+    return lists_.Search(&device_, device_rows_, queries, ranges, top_k, bits_, call);
+  }
+
   // As many queries at once as share a product, where that is worth it; those that are left.
   absl::StatusOr<std::vector<int64_t>> SearchBatches(const EmbeddingMatrix& queries, int top_k,
                                                      const RowSet* among, const CallContext& call,
@@ -151,12 +180,12 @@ class DeviceFlatScan : public DeviceScan {
     const bool broad = among == nullptr || (list_ == nullptr && among->count() >= row_count_ / 8);
     std::vector<int64_t> left;
     int64_t first = 0;
-    while (broad && Batch::Serves(batch_rows_, top_k) &&
+    while (broad && Batch::Serves(device_rows_, top_k) &&
            queries.rows() - first >= Batch::kLeastQueries) {
       RETURN_IF_ERROR(call.Check("index search"));
       const int count = static_cast<int>(std::min<int64_t>(kBatchQueries, queries.rows() - first));
       ASSIGN_OR_RETURN(auto found,
-                       batch_.Search(&device_, batch_rows_, queries, first, count, top_k, bits_));
+                       batch_.Search(&device_, device_rows_, queries, first, count, top_k, bits_));
       for (auto& list : found) {
         if (list.has_value()) {
           (*lists)[first] = *std::move(list);
@@ -170,15 +199,16 @@ class DeviceFlatScan : public DeviceScan {
     return left;
   }
 
-  // A list of rows is scanned itself, where it takes no more memory than bits.
-  absl::Status TakeFilter(const RowSet* among) {
+  // A list of rows is scanned itself, where it takes no more memory than bits, and need not be
+  // them.
+  absl::Status TakeFilter(const RowSet* among, bool as_bits) {
     list_ = nullptr;
     bits_ = nullptr;
     places_ = row_count_;
     if (among == nullptr || row_count_ == 0) return absl::OkStatus();
     uint64_t* const words = host_filter_.data();
     int64_t bytes = filter_.count() * 8;
-    if (among->is_list() && among->count() * 4 <= bytes) {
+    if (!as_bits && among->is_list() && among->count() * 4 <= bytes) {
       list_ = reinterpret_cast<const uint32_t*>(filter_.data());
       places_ = among->count();
       bytes = places_ * 4;
@@ -320,8 +350,10 @@ class DeviceFlatScan : public DeviceScan {
   device::HostArray<Device, float> host_queries_;
   device::HostArray<Device, uint64_t> host_filter_;
   device::HostArray<Device, ScanOutcome> host_outcome_;
-  Batch batch_;  // of kLeastBatchRows and more
-  DeviceRows batch_rows_;
+  Batch batch_;                   // of kLeastBatchRows and more
+  DeviceListScan<Device> lists_;  // of rows in an order
+  bool has_lists_ = false;
+  DeviceRows device_rows_;
   // Of the search under way.
   const uint32_t* list_ = nullptr;
   const uint64_t* bits_ = nullptr;

@@ -74,7 +74,7 @@ struct ScanRows : ScanTask {
   SIGHTLINE_DEVICE void ScanTile(Warp& warp, int64_t first) const {
     bool any = false;
     for (int r = 0; r < kRows; ++r) any = any || MayBeFound(first + r);
-    if (!any && !dense) return;
+    if (!any) return OfferNone(warp, first);
     device::PerLane<float> sums[kProducts];
     warp.Step([&](int lane) {
       float own[kProducts];
@@ -208,6 +208,17 @@ struct ScanRows : ScanTask {
     return sum;
   }
 
+  // Of a warp's rows none may be found.
+  template <typename Warp>
+  SIGHTLINE_DEVICE void OfferNone(Warp& warp, int64_t first) const {
+    if (!dense) return;
+    warp.Step([&](int lane) {
+      const int query = lane % kQueries;
+      const int64_t place = first + lane / kQueries;
+      if (lane < kProducts && query < query_count && place < end) Offer(query, place, 0);
+    });
+  }
+
   SIGHTLINE_DEVICE void Offer(int query, int64_t place, uint64_t key) const {
     if (dense) {
       found.of(query)[place - begin] = key;
@@ -235,12 +246,17 @@ struct SelectBest {
   int dense_count = -1;  // keys of each query; negative: from.counts says it
   int k = 0;
   KeyTable to;                 // of at least k a query
-  uint64_t* floors = nullptr;  // of each query
+  uint64_t* floors = nullptr;  // of each query; null: nobody asks
   int* overflows = nullptr;    // of each query: set where keys were lost
 
   template <typename Block>
   SIGHTLINE_DEVICE void operator()(Block& block, Shared& shared) const {
-    const int query = block.index();
+    Select(block, shared, block.index());
+  }
+
+  // Of one query.
+  template <typename Block>
+  SIGHTLINE_DEVICE void Select(Block& block, Shared& shared, int query) const {
     int count = dense_count >= 0 ? dense_count : from.counts[query];
     const bool lost = count > from.capacity;
     if (lost) count = static_cast<int>(from.capacity);
@@ -267,7 +283,7 @@ struct SelectBest {
     block.Step([&](int thread) {
       if (thread != 0) return;
       to.counts[query] = shared.taken;
-      if (shared.taken == k && bound != 0) floors[query] = bound - 1;
+      if (floors != nullptr && shared.taken == k && bound != 0) floors[query] = bound - 1;
     });
   }
 

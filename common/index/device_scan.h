@@ -1,4 +1,5 @@
-// Exact search over rows that lie on a device, as the index is that is told to do so.
+// Exact search over rows that lie on a device, of all of them or of parts of an order that they
+// have in an index.
 #ifndef SIGHTLINE_COMMON_INDEX_DEVICE_SCAN_H_
 #define SIGHTLINE_COMMON_INDEX_DEVICE_SCAN_H_
 
@@ -7,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/base/call_context.h"
-#include "common/base/compute_pool.h"
 #include "common/base/limits.h"
 #include "common/device/device_info.h"
 #include "common/embedding/embedding_matrix.h"
@@ -18,6 +19,8 @@
 namespace sightline {
 
 using NeighborLists = std::vector<std::vector<Neighbor>>;
+// Of positions in an order of the rows, none twice.
+using RowRanges = absl::Span<const RowRange>;
 
 // What rows lost when they were rounded to float16.  Rows of float16 lose nothing.
 struct RowRounding {
@@ -49,8 +52,18 @@ class DeviceScan {
   virtual absl::StatusOr<NeighborLists> Search(const EmbeddingMatrix& queries, int top_k,
                                                const RowSet* among, const CallContext& call) = 0;
 
+  // Likewise of each query among the rows at its own ranges of positions, in the order that the
+  // scan was loaded with; as many ranges as queries.
+  virtual absl::StatusOr<NeighborLists> SearchRanges(const EmbeddingMatrix& queries,
+                                                     absl::Span<const RowRanges> ranges, int top_k,
+                                                     const RowSet* among,
+                                                     const CallContext& call) = 0;
+
   // Of all that it keeps.
   virtual ScanBytes byte_count() const = 0;
+
+  // By it, so far.
+  virtual device::CopiedBytes copied() const = 0;
 
   const RowRounding& rounding() const { return rounding_; }
 
@@ -66,26 +79,19 @@ class ScanDevices {
   // UNAVAILABLE (DEVICE_FAILED) if there is no such device, or it cannot be used.
   virtual absl::StatusOr<device::DeviceInfo> Describe(int device) const = 0;
 
-  // Rows in float16, copied to a device from wherever they lie; `vectors` may go afterwards.  All
-  // memory that a search needs is reserved here.  RESOURCE_EXHAUSTED if there is too little of it,
-  // UNAVAILABLE (DEVICE_FAILED) if there is no such device or it fails, InvalidArgument if too many
-  // rows are outliers; as CopyRows where rows lie on a disk, and the call's own status if it ends
-  // before.
-  virtual absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors, int device,
+  // Rows in float16, copied to a device from wherever they lie; `vectors` may go afterwards, and so
+  // may `order`, which has each row once, or none: then no ranges are searched.  All memory that a
+  // search needs is reserved here.  RESOURCE_EXHAUSTED if there is too little of it, UNAVAILABLE
+  // (DEVICE_FAILED) if there is no such device or it fails, InvalidArgument if too many rows are
+  // outliers; as CopyRows where rows lie on a disk, and the call's own status if it ends before.
+  virtual absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors,
+                                                           absl::Span<const int32_t> order,
+                                                           int device,
                                                            const CallContext& call) const = 0;
 };
 
 // Those of CUDA.  FailedPrecondition if this program was built without.  In :cuda_scan_devices.
 absl::StatusOr<std::shared_ptr<const ScanDevices>> CudaScanDevices();
-
-// A flat index of what `scan` has loaded from `vectors`, which are needed for rows of float32 only:
-// of these the few that may be among the best are scored where they lie.  What it finds has the
-// bits of OpenFlatIndex.  Searches of several threads wait for one another; `pool`, which outlives
-// the index, scores rows of float32 of several queries at once.  An error of the device is
-// UNAVAILABLE (DEVICE_FAILED), and so are all searches after it.
-absl::StatusOr<std::unique_ptr<VectorIndex>> OpenDeviceFlatIndex(const VectorView& vectors,
-                                                                 std::unique_ptr<DeviceScan> scan,
-                                                                 ComputePool* pool);
 
 }  // namespace sightline
 

@@ -10,6 +10,7 @@
 #include "common/device/product.h"
 #include "common/index/device_kernels.h"
 #include "common/index/device_layout.h"
+#include "common/index/device_list_kernels.h"
 #include "common/index/device_scan.h"
 #include "common/index/vector_index.h"
 
@@ -74,6 +75,34 @@ struct BatchSizes {
   int64_t queries, scores, keys, best;
 };
 
+// Of a pass of a search in lists (device_list_scan.h): queries, rows that are scored, pieces that
+// these are cut into, and keys that are left of all of them.
+inline constexpr int kListQueries = 256;
+inline constexpr int64_t kListKeys = int64_t{1} << 22;
+inline constexpr int64_t kListPieces = int64_t{1} << 16;
+inline constexpr int64_t kListBest = int64_t{1} << 20;
+
+// Numbers of each array of it; none where there is no row.
+struct ListSizes {
+  ListSizes() = default;
+  ListSizes(int64_t row_count, const DeviceLayout& layout)
+      : order(row_count),
+        queries(int64_t{kListQueries} * layout.numbers),
+        keys(std::min(kListKeys, kListQueries * row_count)),
+        pieces(std::min(kListPieces, keys)),
+        best(std::min(kListBest, keys)),
+        parts(kListQueries + keys / kKeysOfQuery) {}
+
+  ScanBytes bytes() const {
+    constexpr auto kPiece = static_cast<int64_t>(sizeof(ListPiece));
+    constexpr auto kPart = static_cast<int64_t>(sizeof(ListPart) + sizeof(int));
+    const int64_t shared = queries * 4 + pieces * kPiece + parts * kPart + best * 8;
+    return {order * 4 + keys * 8 + shared, shared};
+  }
+
+  int64_t order = 0, queries = 0, keys = 0, pieces = 0, best = 0, parts = 0;
+};
+
 // What a key stands for; it is not zero.
 inline Neighbor NeighborOf(uint64_t key) {
   const auto ascending = static_cast<uint32_t>(key >> 32);
@@ -97,6 +126,14 @@ inline ScanBytes BytesOfScan(int64_t rows, int dimension) {
   if (rows < kLeastBatchRows) return bytes;
   const ScanBytes batch = BatchSizes(DeviceLayout(dimension)).bytes();
   return {bytes.device + batch.device, bytes.host + batch.host};
+}
+
+// Of rows that are searched in lists, too.
+inline ScanBytes BytesOfListScan(int64_t rows, int dimension) {
+  const ScanBytes scan = BytesOfScan(rows, dimension);
+  if (rows == 0 || scan.device == std::numeric_limits<int64_t>::max()) return scan;
+  const ScanBytes lists = ListSizes(rows, DeviceLayout(dimension)).bytes();
+  return {scan.device + lists.device, scan.host + lists.host};
 }
 
 }  // namespace sightline

@@ -86,6 +86,7 @@ extern const IndexKind kFlatIndexKind = {
     &Footprint,
     /*build_memory=*/nullptr,
     /*build=*/nullptr,
-    &Open};
+    &Open,
+    &kFlatDeviceForm};
 
 }  // namespace sightline

@@ -226,6 +226,7 @@ extern const IndexKind kFlatInt8IndexKind = {
     &Footprint,
     &BuildMemory,
     &Build,
-    &Open};
+    &Open,
+    &kFlatDeviceForm};
 
 }  // namespace sightline

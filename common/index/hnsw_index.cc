@@ -218,6 +218,7 @@ extern const IndexKind kHnswIndexKind = {"hnsw",
                                          &HnswFootprint,
                                          &HnswBuildMemory,
                                          &BuildHnsw,
-                                         &Open};
+                                         &Open,
+                                         /*on_device=*/nullptr};
 
 }  // namespace sightline

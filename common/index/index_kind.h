@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
+#include "common/index/device_form.h"
 #include "common/index/vector_index.h"
 #include "common/log/progress.h"
 #include "sightline/bundle/v1/generation.pb.h"
@@ -77,6 +78,9 @@ struct IndexKind {
   absl::StatusOr<std::unique_ptr<VectorIndex>> (*open)(
       absl::string_view directory, const bundle::v1::GenerationManifest& manifest, int shard,
       const VectorView& vectors, ComputePool* pool, const CallContext& call);
+
+  // Null: indexes of the kind are searched on a CPU alone.
+  const DeviceForm* on_device;
 };
 
 }  // namespace sightline

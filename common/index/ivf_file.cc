@@ -9,7 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/base/dtype.h"
+#include "common/base/error_details.h"
+#include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/index/index_checks.h"
 #include "common/index/index_file.h"
 #include "common/kernels/nibble_scan.h"
 
@@ -86,6 +89,27 @@ absl::Status CheckScalars(absl::string_view path, const IvfFile& file) {
   return absl::OkStatus();
 }
 
+absl::Status LoadLists(const Loader& loader, absl::string_view path, IvfFile* file) {
+  const IvfShape& shape = file->shape;
+  ASSIGN_OR_RETURN(file->centroid_bytes,
+                   loader.Load("centroids", Dtype::kInt8, {shape.lists, shape.centroid_bytes()}));
+  ASSIGN_OR_RETURN(file->centroid_scale_bytes,
+                   loader.Load("centroid_scales", Dtype::kFloat32, {shape.lists}));
+  RETURN_IF_ERROR(
+      loader.CheckFinite("centroid_scales", file->centroid_scales(), shape.lists, kGreatestCode));
+  ASSIGN_OR_RETURN(file->reach_bytes, loader.Load("reaches", Dtype::kFloat32, {shape.lists}));
+  RETURN_IF_ERROR(loader.CheckFinite("reaches", file->reaches(), shape.lists));
+  ASSIGN_OR_RETURN(file->offset_bytes, loader.Load("offsets", Dtype::kInt64, {shape.lists + 1}));
+  ASSIGN_OR_RETURN(file->row_bytes, loader.Load("rows", Dtype::kInt32, {shape.rows}));
+  RETURN_IF_ERROR(CheckLists(path, *file));
+  if (shape.axes == 0) return absl::OkStatus();
+  ASSIGN_OR_RETURN(file->axis_bytes,
+                   loader.Load("axes", Dtype::kInt8, {shape.axes, shape.centroid_bytes()}));
+  ASSIGN_OR_RETURN(file->axis_scale_bytes,
+                   loader.Load("axis_scales", Dtype::kFloat32, {shape.axes}));
+  return loader.CheckFinite("axis_scales", file->axis_scales(), shape.axes);
+}
+
 absl::Status LoadCodes(const Loader& loader, absl::string_view path, IvfFile* file) {
   const IvfShape& shape = file->shape;
   if (shape.code == IvfCode::kInt8) {
@@ -98,13 +122,6 @@ absl::Status LoadCodes(const Loader& loader, absl::string_view path, IvfFile* fi
   if (!shape.has_nibbles()) return absl::OkStatus();
   ASSIGN_OR_RETURN(file->code_bytes, loader.Load("codes", Dtype::kBytes, {shape.code_bytes()}));
   RETURN_IF_ERROR(CheckScalars(path, *file));
-  if (shape.axes > 0) {
-    ASSIGN_OR_RETURN(file->axis_bytes,
-                     loader.Load("axes", Dtype::kInt8, {shape.axes, shape.centroid_bytes()}));
-    ASSIGN_OR_RETURN(file->axis_scale_bytes,
-                     loader.Load("axis_scales", Dtype::kFloat32, {shape.axes}));
-    RETURN_IF_ERROR(loader.CheckFinite("axis_scales", file->axis_scales(), shape.axes));
-  }
   if (shape.code != IvfCode::kPq4) return absl::OkStatus();
   const int64_t numbers = kCodesOfPart * shape.dimension;
   ASSIGN_OR_RETURN(file->codebook_bytes, loader.Load("codebooks", Dtype::kFloat32, {numbers}));
@@ -121,33 +138,53 @@ void IvfFile::DecodeCentroid(int64_t list, float* to) const {
 
 int64_t IvfFileBytes(const IvfShape& shape) {
   constexpr int64_t kFloat = sizeof(float);
-  int64_t bytes = shape.lists * (shape.centroid_bytes() + 2 * kFloat) +
-                  (shape.lists + 1) * static_cast<int64_t>(sizeof(int64_t)) +
-                  shape.rows * static_cast<int64_t>(sizeof(int32_t)) + shape.code_bytes();
+  int64_t bytes = IvfListBytes(shape) + shape.code_bytes();
   if (shape.code == IvfCode::kInt8) bytes += shape.rows * kFloat;
   if (shape.code == IvfCode::kPq4) bytes += kCodesOfPart * shape.dimension * kFloat;
-  return bytes + shape.axes * (shape.centroid_bytes() + kFloat);
+  return bytes;
+}
+
+int64_t IvfListBytes(const IvfShape& shape) {
+  constexpr int64_t kFloat = sizeof(float);
+  return shape.lists * (shape.centroid_bytes() + 2 * kFloat) +
+         (shape.lists + 1) * static_cast<int64_t>(sizeof(int64_t)) +
+         shape.rows * static_cast<int64_t>(sizeof(int32_t)) +
+         shape.axes * (shape.centroid_bytes() + kFloat);
 }
 
 absl::StatusOr<IvfFile> LoadIvfFile(absl::string_view path, const IvfShape& shape,
-                                    const CallContext& call) {
+                                    const CallContext& call, IvfSections sections) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Container> container, OpenIndexFile(path));
   const Loader loader(*container, call);
   IvfFile file;
   file.shape = shape;
-  ASSIGN_OR_RETURN(file.centroid_bytes,
-                   loader.Load("centroids", Dtype::kInt8, {shape.lists, shape.centroid_bytes()}));
-  ASSIGN_OR_RETURN(file.centroid_scale_bytes,
-                   loader.Load("centroid_scales", Dtype::kFloat32, {shape.lists}));
-  RETURN_IF_ERROR(
-      loader.CheckFinite("centroid_scales", file.centroid_scales(), shape.lists, kGreatestCode));
-  ASSIGN_OR_RETURN(file.reach_bytes, loader.Load("reaches", Dtype::kFloat32, {shape.lists}));
-  RETURN_IF_ERROR(loader.CheckFinite("reaches", file.reaches(), shape.lists));
-  ASSIGN_OR_RETURN(file.offset_bytes, loader.Load("offsets", Dtype::kInt64, {shape.lists + 1}));
-  ASSIGN_OR_RETURN(file.row_bytes, loader.Load("rows", Dtype::kInt32, {shape.rows}));
-  RETURN_IF_ERROR(CheckLists(path, file));
-  RETURN_IF_ERROR(LoadCodes(loader, path, &file));
+  RETURN_IF_ERROR(LoadLists(loader, path, &file));
+  if (sections == IvfSections::kAll) RETURN_IF_ERROR(LoadCodes(loader, path, &file));
   return file;
+}
+
+absl::StatusOr<IvfFile> LoadIvfShard(absl::string_view directory,
+                                     const bundle::v1::GenerationManifest& manifest, int shard,
+                                     const VectorView& vectors, IvfSections sections,
+                                     const CallContext& call) {
+  RETURN_IF_ERROR(CheckView(vectors));
+  ASSIGN_OR_RETURN(const IvfShape shape, IvfShapeOf(manifest, shard));
+  if (vectors.rows != shape.rows || vectors.dimension != shape.dimension) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("vectors of ", vectors.rows, " rows of dimension ", vectors.dimension,
+                     "; the manifest has ", shape.rows, " of ", shape.dimension));
+  }
+  IvfFile file;
+  file.shape = shape;
+  if (shape.rows == 0) return file;
+  const bundle::v1::ShardManifest& description = manifest.shards(shard);
+  if (description.index_files_size() != 1) {
+    return MakeError(reasons::kContentInvalid,
+                     absl::StrCat("shard ", shard, " names ", description.index_files_size(),
+                                  " index files; kind 'ivf' has one"));
+  }
+  const std::string path = JoinPath(directory, description.index_files(0).path());
+  return LoadIvfFile(path, shape, call, sections);
 }
 
 }  // namespace sightline

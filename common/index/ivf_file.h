@@ -10,6 +10,8 @@
 #include "common/base/call_context.h"
 #include "common/bundle/container.h"
 #include "common/index/ivf_shape.h"
+#include "common/index/vector_index.h"
+#include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
 
@@ -28,7 +30,8 @@ struct IvfFile {
   }
   const float* reaches() const { return reinterpret_cast<const float*>(reach_bytes.data()); }
   const int64_t* offsets() const { return reinterpret_cast<const int64_t*>(offset_bytes.data()); }
-  bool is_empty(int64_t list) const { return offsets()[list] == offsets()[list + 1]; }
+  int64_t row_count(int64_t list) const { return offsets()[list + 1] - offsets()[list]; }
+  bool is_empty(int64_t list) const { return row_count(list) == 0; }
   const int32_t* rows() const { return reinterpret_cast<const int32_t*>(row_bytes.data()); }
   const uint8_t* codes() const { return reinterpret_cast<const uint8_t*>(code_bytes.data()); }
   const float* code_scales() const {
@@ -44,14 +47,27 @@ struct IvfFile {
   void DecodeCentroid(int64_t list, float* to) const;
 };
 
-// Bytes of all sections of a file of `shape`.
+// Bytes of all sections of a file of `shape`, and of those that say which lists there are and which
+// rows these have: all but codes.
 int64_t IvfFileBytes(const IvfShape& shape);
+int64_t IvfListBytes(const IvfShape& shape);
 
-// The file at `path`, copied to memory of our own.  DataLoss (CONTENT_INVALID, or CHECKSUM_MISMATCH
-// from reading) if it is none of `shape`, Unavailable if it cannot be read, ResourceExhausted if
-// there is no room.
+enum class IvfSections { kAll, kLists };
+
+// The file at `path`, copied to memory of our own, or of `sections` of it.  DataLoss
+// (CONTENT_INVALID, or CHECKSUM_MISMATCH from reading) if it is none of `shape`, Unavailable if it
+// cannot be read, ResourceExhausted if there is no room.
 absl::StatusOr<IvfFile> LoadIvfFile(absl::string_view path, const IvfShape& shape,
-                                    const CallContext& call);
+                                    const CallContext& call,
+                                    IvfSections sections = IvfSections::kAll);
+
+// That of shard `shard` of `manifest`, below `directory`, for an index over `vectors`; of a shard
+// without rows the shape alone.  Else as LoadIvfFile; InvalidArgument for vectors that are not the
+// shard's.
+absl::StatusOr<IvfFile> LoadIvfShard(absl::string_view directory,
+                                     const bundle::v1::GenerationManifest& manifest, int shard,
+                                     const VectorView& vectors, IvfSections sections,
+                                     const CallContext& call);
 
 }  // namespace sightline
 

@@ -12,11 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "common/base/error_details.h"
-#include "common/base/files.h"
-#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/index/code_space.h"
 #include "common/index/index_checks.h"
@@ -35,18 +31,12 @@ namespace {
 
 using NeighborLists = std::vector<std::vector<Neighbor>>;
 
-CodeSpace SpaceOf(const IvfFile& file) {
-  const IvfShape& shape = file.shape;
-  if (shape.axes == 0) return CodeSpace(shape.dimension, shape.seed);
-  return CodeSpace(file.axes(), file.axis_scales(), shape.axes, shape.dimension, shape.seed);
-}
-
 class IvfIndex : public VectorIndex {
  public:
   // The file is not loaded where there are no rows.
   IvfIndex(IvfFile file, const VectorView& vectors, ComputePool* pool)
       : file_(std::move(file)),
-        space_(SpaceOf(file_)),
+        space_(CodeSpaceOf(file_)),
         ranking_(file_, space_),
         parts_{&file_, &space_, &ranking_, vectors},
         pool_(pool) {}
@@ -62,7 +52,7 @@ class IvfIndex : public VectorIndex {
         return ScoreAll(parts_.vectors, query, options.among, options.top_k, own, call);
       });
     }
-    IvfRequest request = RequestOf(options);
+    IvfRequest request = RequestOf(file_.shape, options);
     std::vector<uint64_t> words;
     if (options.among != nullptr) {
       request.among_words =
@@ -74,14 +64,11 @@ class IvfIndex : public VectorIndex {
   }
 
   bool IsExact(const SearchOptions& options) const override {
-    if (options.effort >= file_.shape.lists || options.effort == limits::kMaxEffort) return true;
-    if (options.among == nullptr) return false;
-    const int64_t count = options.among->count();
-    return count <= options.top_k || IsNarrow(file_.shape, parts_.vectors, options.effort, count);
+    return ComparesAll(file_.shape, parts_.vectors, options);
   }
 
   double WorkOf(const SearchOptions& options) const override {
-    return WorkOfSearch(file_.shape, parts_.vectors, RequestOf(options));
+    return WorkOfSearch(file_.shape, parts_.vectors, RequestOf(file_.shape, options));
   }
 
   int64_t byte_count() const override {
@@ -113,16 +100,6 @@ class IvfIndex : public VectorIndex {
     }
     for (const absl::Status& status : statuses) RETURN_IF_ERROR(status);
     return lists;
-  }
-
-  // But for the bits of a filter's rows.
-  IvfRequest RequestOf(const SearchOptions& options) const {
-    IvfRequest request;
-    request.top_k = options.top_k;
-    request.effort = options.effort;
-    request.among = options.among;
-    request.among_count = options.among != nullptr ? options.among->count() : file_.shape.rows;
-    return request;
   }
 
   static const uint64_t* BitsOf(const RowSet& set, std::vector<uint64_t>* words) {
@@ -160,35 +137,20 @@ absl::StatusOr<std::unique_ptr<VectorIndex>> Open(absl::string_view directory,
                                                   int shard, const VectorView& vectors,
                                                   ComputePool* pool, const CallContext& call) {
   RETURN_IF_ERROR(kernels::CheckCpuLimit());
-  RETURN_IF_ERROR(CheckView(vectors));
   if (pool == nullptr) return absl::InvalidArgumentError("an ivf index needs a compute pool");
-  ASSIGN_OR_RETURN(const IvfShape shape, IvfShapeOf(manifest, shard));
-  if (vectors.rows != shape.rows || vectors.dimension != shape.dimension) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("vectors of ", vectors.rows, " rows of dimension ", vectors.dimension,
-                     "; the manifest has ", shape.rows, " of ", shape.dimension));
-  }
-  if (shape.code == IvfCode::kRows && vectors.on_disk()) {
+  if (manifest.index_spec().ivf().code() == "rows" && vectors.on_disk()) {
     return absl::InvalidArgumentError(
         "an ivf index of code 'rows' reads every row that it looks at: its rows have to lie in "
         "memory");
   }
-  IvfFile file;
-  file.shape = shape;
-  if (shape.rows > 0) {
-    const bundle::v1::ShardManifest& description = manifest.shards(shard);
-    if (description.index_files_size() != 1) {
-      return MakeError(reasons::kContentInvalid,
-                       absl::StrCat("shard ", shard, " names ", description.index_files_size(),
-                                    " index files; kind 'ivf' has one"));
-    }
-    ASSIGN_OR_RETURN(
-        file, LoadIvfFile(JoinPath(directory, description.index_files(0).path()), shape, call));
-  }
+  ASSIGN_OR_RETURN(IvfFile file,
+                   LoadIvfShard(directory, manifest, shard, vectors, IvfSections::kAll, call));
   return std::make_unique<IvfIndex>(std::move(file), vectors, pool);
 }
 
 }  // namespace
+
+extern const DeviceForm kIvfDeviceForm;  // of device_ivf_index.cc
 
 extern const IndexKind kIvfIndexKind = {"ivf",
                                         /*exact=*/false,
@@ -198,6 +160,7 @@ extern const IndexKind kIvfIndexKind = {"ivf",
                                         &Footprint,
                                         &BuildMemory,
                                         &BuildIvf,
-                                        &Open};
+                                        &Open,
+                                        &kIvfDeviceForm};
 
 }  // namespace sightline

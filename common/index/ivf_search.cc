@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/dtype.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/index/best_estimates.h"
 #include "common/index/ivf_query.h"
@@ -21,6 +22,9 @@ namespace {
 
 // Candidates that are scored at least: a few more than one is sure to want.
 constexpr int64_t kLeastCandidates = 32;
+// Lists with a filter of which so many are looked into at least, before what they have says which
+// others are.
+constexpr int64_t kLeastFirstLists = 16;
 // Rows that are worth a thread when all are scored.
 constexpr int64_t kRowsOfThread = 16384;
 // Bytes that a thread reads in the time that it takes to wake another one up, and some more.
@@ -77,11 +81,9 @@ class ListSearch {
         best_(CandidateCount()) {}
 
   absl::StatusOr<std::vector<Neighbor>> Run(ComputePool* pool) {
-    const std::vector<RankedList> lists = request_.among == nullptr
-                                              ? index_.ranking->Best(query_, request_.effort)
-                                              : std::vector<RankedList>();
-    if (RowsOf(lists) >= LeastMatches()) {
-      RETURN_IF_ERROR(ScanAll(lists, pool));
+    if (request_.among == nullptr) {
+      RETURN_IF_ERROR(
+          ScanAll(index_.ranking->BestHolding(query_, request_.effort, request_.top_k), pool));
     } else {
       ASSIGN_OR_RETURN(const bool found, ScanMatches());
       if (!found) {
@@ -169,21 +171,18 @@ class ListSearch {
   // rows that lie together have been found long before.
   absl::StatusOr<bool> ScanMatches() {
     constexpr int64_t kListsBetweenLooks = 8;
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const IvfShape& shape = index_.file->shape;
-    const bool filtered = request_.among != nullptr;
-    const uint64_t* const among = filtered ? request_.among_words : nullptr;
     const SearchCosts costs(shape, index_.vectors);
-    const double most =
-        filtered ? kTrying * costs.row * static_cast<double>(request_.among_count) : kInfinity;
-    const double margin = filtered ? Margin() : 0;
+    const double most = kTrying * costs.row * static_cast<double>(request_.among_count);
+    const double margin = Margin();
     // Lists that promise less are left out.
-    double enough = filtered ? -kInfinity : kInfinity;
+    double enough = -std::numeric_limits<double>::infinity();
     double spent = 0;
     int64_t matches = 0, lists = 0;
     int64_t unseen_lists = 0, unseen_rows = 0;  // since `enough` was looked for
     std::vector<bool> seen(shape.lists);
-    for (int64_t count = std::min(FirstLists(), shape.lists);; count = shape.lists) {
+    const int64_t first = FirstLists(shape, request_.effort, request_.among_count);
+    for (int64_t count = first;; count = shape.lists) {
       for (const RankedList& ranked : index_.ranking->Best(query_, count)) {
         const bool may_end = lists >= request_.effort && matches >= LeastMatches();
         if (may_end && ranked.promise < enough) return true;
@@ -192,29 +191,21 @@ class ListSearch {
         RETURN_IF_ERROR(call_.Check("index search"));
         seen[ranked.list] = true;
         const int64_t rows = end(ranked) - begin(ranked);
-        const int64_t matched =
-            scanner_->Scan(begin(ranked), end(ranked), ranked.product, among, &best_);
+        const int64_t matched = scanner_->Scan(begin(ranked), end(ranked), ranked.product,
+                                               request_.among_words, &best_);
         matches += matched;
         spent += costs.look * static_cast<double>(rows) +
                  costs.code * static_cast<double>(costs.every_code ? rows : matched);
         ++lists;
         unseen_rows += rows;
         // To look takes a step for each candidate.
-        if (++unseen_lists >= kListsBetweenLooks && unseen_rows >= CandidateCount() && filtered &&
-            may_end) {
+        if (++unseen_lists >= kListsBetweenLooks && unseen_rows >= CandidateCount() && may_end) {
           enough = KthBest(best_, request_.top_k) - margin;
           unseen_lists = unseen_rows = 0;
         }
       }
       if (count == shape.lists) return true;
     }
-  }
-
-  // As many lists as hold the best if they are strewn at random, and some more.
-  int64_t FirstLists() const {
-    const double share =
-        static_cast<double>(request_.among_count) / static_cast<double>(index_.file->shape.rows);
-    return 1 + static_cast<int64_t>(1.25 * static_cast<double>(request_.effort) / std::sqrt(share));
   }
 
   // Of estimates that are the scores.
@@ -265,6 +256,12 @@ absl::StatusOr<std::vector<Neighbor>> ScoreAll(const VectorView& vectors, const 
   return std::move(bests[0]);
 }
 
+int64_t FirstLists(const IvfShape& shape, int64_t effort, int64_t count) {
+  const double share = static_cast<double>(count) / static_cast<double>(shape.rows);
+  const auto strewn = static_cast<int64_t>(1.25 * static_cast<double>(effort) / std::sqrt(share));
+  return std::min(shape.lists, std::max(kLeastFirstLists, 1 + strewn));
+}
+
 int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count) {
   const double share = static_cast<double>(count) / static_cast<double>(shape.rows);
   const double list_rows = static_cast<double>(shape.rows) / static_cast<double>(shape.lists);
@@ -280,6 +277,22 @@ bool IsNarrow(const IvfShape& shape, const VectorView& vectors, int64_t effort, 
   // Of codes in blocks those of other rows are read as well.
   const double search = costs.look * rows + costs.code * (costs.every_code ? rows : matched);
   return kTrying * costs.row * static_cast<double>(count) <= search;
+}
+
+bool ComparesAll(const IvfShape& shape, const VectorView& vectors, const SearchOptions& options) {
+  if (options.effort >= shape.lists || options.effort == limits::kMaxEffort) return true;
+  if (options.among == nullptr) return false;
+  const int64_t count = options.among->count();
+  return count <= options.top_k || IsNarrow(shape, vectors, options.effort, count);
+}
+
+IvfRequest RequestOf(const IvfShape& shape, const SearchOptions& options) {
+  IvfRequest request;
+  request.top_k = options.top_k;
+  request.effort = options.effort;
+  request.among = options.among;
+  request.among_count = options.among != nullptr ? options.among->count() : shape.rows;
+  return request;
 }
 
 double WorkOfSearch(const IvfShape& shape, const VectorView& vectors, const IvfRequest& request) {

@@ -57,9 +57,21 @@ absl::StatusOr<std::vector<Neighbor>> ScoreAll(const VectorView& vectors, const 
 // be searched.  effort / sqrt(p) lists' worth of rows, of which p are let through, lies between.
 int64_t MatchesWanted(const IvfShape& shape, int64_t effort, int64_t count);
 
+// Lists that a search with such a filter looks into first, of those that promise the most: as many
+// as hold the best of its rows if they are strewn at random, and some more.  At least `effort`, and
+// a few.
+int64_t FirstLists(const IvfShape& shape, int64_t effort, int64_t count);
+
 // Whether to look for the best of `count` rows in lists takes half as long as to score them all, or
 // they are so few that scoring takes next to nothing.
 bool IsNarrow(const IvfShape& shape, const VectorView& vectors, int64_t effort, int64_t count);
+
+// Whether a search scores all rows that may be found, as its effort reaches all lists, or it would
+// find them all, or its filter is narrow.
+bool ComparesAll(const IvfShape& shape, const VectorView& vectors, const SearchOptions& options);
+
+// But for the bits of a filter's rows.
+IvfRequest RequestOf(const IvfShape& shape, const SearchOptions& options);
 
 // About how many times as long `request` takes as one of its effort for ten rows of all.
 double WorkOfSearch(const IvfShape& shape, const VectorView& vectors, const IvfRequest& request);

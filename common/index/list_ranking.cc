@@ -30,6 +30,12 @@ bool HasCodes(const IvfShape& shape) {
 
 }  // namespace
 
+CodeSpace CodeSpaceOf(const IvfFile& file) {
+  const IvfShape& shape = file.shape;
+  if (shape.axes == 0) return CodeSpace(shape.dimension, shape.seed);
+  return CodeSpace(file.axes(), file.axis_scales(), shape.axes, shape.dimension, shape.seed);
+}
+
 int64_t ListRanking::ByteCount(const IvfShape& shape) {
   if (!HasCodes(shape)) return 0;
   return kernels::NibbleBlocks(shape.lists) * kernels::NibbleBlockBytes(shape.space_groups(), true);
@@ -105,6 +111,23 @@ std::vector<RankedList> ListRanking::Best(const IvfQuery& query, int64_t count) 
   }
   std::sort(ranked.begin(), ranked.end(), before);
   return ranked;
+}
+
+std::vector<RankedList> ListRanking::BestHolding(const IvfQuery& query, int64_t count,
+                                                 int64_t rows) const {
+  std::vector<RankedList> lists = Best(query, count);
+  int64_t held = 0;
+  for (const RankedList& list : lists) held += file_.row_count(list.list);
+  if (held >= rows || count >= file_.shape.lists) return lists;
+  std::vector<bool> taken(file_.shape.lists);
+  for (const RankedList& list : lists) taken[list.list] = true;
+  for (const RankedList& list : Best(query, file_.shape.lists)) {
+    if (held >= rows) break;
+    if (taken[list.list]) continue;
+    lists.push_back(list);
+    held += file_.row_count(list.list);
+  }
+  return lists;
 }
 
 std::vector<int32_t> ListRanking::Promising(const IvfQuery& query, int64_t count) const {

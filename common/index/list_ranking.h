@@ -17,6 +17,10 @@
 
 namespace sightline {
 
+// Where the centroids' codes are made, and those of rows in bits: as the file says, which outlives
+// it.
+CodeSpace CodeSpaceOf(const IvfFile& file);
+
 struct RankedList {
   int32_t list = 0;
   float product = 0;  // of its centroid with the query's unit
@@ -36,6 +40,10 @@ class ListRanking {
   // The best `count` lists that have rows, or all, by their promise; equal ones by number.  Of two
   // counts, the lists of one need not be the first of the other's.
   std::vector<RankedList> Best(const IvfQuery& query, int64_t count) const;
+
+  // These, and further ones after them as long as all together hold fewer than `rows` rows: what a
+  // search without a filter looks into.
+  std::vector<RankedList> BestHolding(const IvfQuery& query, int64_t count, int64_t rows) const;
 
  private:
   std::vector<int32_t> Promising(const IvfQuery& query, int64_t count) const;

@@ -11,15 +11,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "common/api/server_status.h"
 #include "common/base/call_context.h"
 #include "common/base/compute_pool.h"
-#include "common/base/mutex.h"
-#include "common/device/device_info.h"
 #include "common/device/loss_watch.h"
+#include "common/generations/held_device.h"
 #include "common/index/device_scan.h"
 #include "common/index/index_kind.h"
 #include "common/metrics/metrics.h"
+#include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
 
@@ -40,7 +42,9 @@ class SearchDevices {
                 std::function<void(const absl::Status& why)> on_lost = nullptr);
 
   // Whether indexes of the kind are on devices.
-  bool Take(const IndexKind& kind) const { return options_.devices != nullptr && kind.exact; }
+  bool Take(const IndexKind& kind) const {
+    return options_.devices != nullptr && kind.on_device != nullptr;
+  }
   bool required() const { return options_.required; }
 
   // Where the shard is that comes after `before` others of those that a server holds.
@@ -52,24 +56,28 @@ class SearchDevices {
   struct Opened {
     // Outlives the index: until it goes, what that takes of the device counts as held.
     std::shared_ptr<const void> memory;
+    int64_t device_bytes = 0;
     std::unique_ptr<VectorIndex> index;
   };
-  // An exact index of rows, which outlive it, as does `pool`.  FailedPrecondition (NOT_ON_DEVICE)
-  // for rows that cannot be there; else errors as ScanDevices::Load.
-  absl::StatusOr<Opened> Open(const VectorView& vectors, int device, ComputePool* pool,
+  // The index of shard `shard` of `manifest`, of a kind that Take takes, as DeviceForm::open.
+  // FailedPrecondition (NOT_ON_DEVICE) for rows that cannot be there.
+  absl::StatusOr<Opened> Open(const IndexKind& kind, absl::string_view directory,
+                              const bundle::v1::GenerationManifest& manifest, int shard,
+                              const VectorView& vectors, int device, ComputePool* pool,
                               const CallContext& call);
 
   // As far as they are known by now.
   std::vector<DeviceStatus> Describe() const;
 
  private:
-  struct Tally;
+  // As ScanDevices::Load, and tells `losses_` of it.
+  absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors,
+                                                   absl::Span<const int32_t> order, int device,
+                                                   const CallContext& call);
 
   const SearchDeviceOptions options_;
   device::LossWatch losses_;
-  std::map<int, std::shared_ptr<Tally>> tallies_;  // by number
-  mutable Mutex mutex_;
-  std::map<int, device::DeviceInfo> known_ GUARDED_BY(mutex_);
+  std::map<int, std::shared_ptr<HeldDevice>> held_;  // by number
 };
 
 }  // namespace sightline

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/base/process_memory.h"
@@ -41,6 +42,15 @@ void LogMemory(const bundle::v1::GenerationManifest& manifest, int number,
        {"device_bytes", taken.device},
        {"process_bytes_before", before},
        {"process_bytes", ResidentBytes()}});
+}
+
+// That have a form on devices.
+std::string KindsOnDevices() {
+  std::vector<std::string> names;
+  for (const IndexKind* kind : IndexKinds()) {
+    if (kind->on_device != nullptr) names.push_back(absl::StrCat("'", kind->name, "'"));
+  }
+  return absl::StrJoin(names, ", ");
 }
 
 }  // namespace
@@ -140,8 +150,8 @@ absl::Status SearchHost::CheckKind(const Manifest& manifest) const {
     return MakeError(
         reasons::kNotOnDevice,
         absl::StrCat("the configuration requires a device, and an index of kind '", kind->name,
-                     "' is searched on a CPU alone; set `device.required: false`, or build an "
-                     "exact kind"));
+                     "' is searched on a CPU alone; set `device.required: false`, or build one of ",
+                     KindsOnDevices()));
   }
   const bool reads_rows = !place.on_device && !kind->rows_on_disk(manifest.index_spec());
   if (place.rows == EmbeddingPlace::kMemory || !reads_rows) return absl::OkStatus();
@@ -193,8 +203,11 @@ absl::StatusOr<SearchableShard> SearchHost::Open(const Manifest& manifest, int s
   const VectorView view = ViewOf(*opened.vectors);
   if (place.on_device) {
     const int device = devices_->NumberOf(before);
-    ASSIGN_OR_RETURN(SearchDevices::Opened there, devices_->Open(view, device, pool_, call));
+    ASSIGN_OR_RETURN(
+        SearchDevices::Opened there,
+        devices_->Open(*kind, Directory(manifest), manifest, shard, view, device, pool_, call));
     opened.device = device;
+    opened.device_bytes = there.device_bytes;
     opened.device_memory = std::move(there.memory);
     opened.index = std::move(there.index);
   } else {

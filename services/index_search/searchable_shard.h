@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCHABLE_SHARD_H_
 #define SIGHTLINE_SERVICES_INDEX_SEARCH_SEARCHABLE_SHARD_H_
 
+#include <cstdint>
 #include <map>
 #include <memory>
 
@@ -23,6 +24,7 @@ struct SearchableShard {
   std::shared_ptr<const void> memory;
   std::unique_ptr<ShardVectors> vectors;
   absl::optional<int> device;  // that the index is on, by number; none: the CPU
+  int64_t device_bytes = 0;    // that it takes there
   std::shared_ptr<const void> device_memory;
   std::unique_ptr<VectorIndex> index;
   TagPostings tags;

@@ -8,7 +8,6 @@
 #include "common/bundle/rows_on_disk.h"
 #include "common/bundle/tag_postings.h"
 #include "common/bundle/vectors_file.h"
-#include "common/index/device_scan_memory.h"
 #include "common/index/shard_rows.h"
 
 namespace sightline {
@@ -59,7 +58,7 @@ ShardFootprint FootprintOf(const IndexKind& kind, absl::string_view directory,
           ? TagPostings::MostBytes(*tag_bytes)
           : std::max<int64_t>(told.records - Times(described.item_count(), kOffsetBytes), 0);
   if (place.on_device) {
-    const ScanBytes bytes = BytesOfScan(described.item_count(), manifest.embedding().dimension());
+    const ScanBytes bytes = kind.on_device->footprint(manifest, shard);
     told.index = bytes.host;
     told.device = bytes.device;
   } else {
@@ -74,9 +73,7 @@ ShardFootprint TakenBy(const SearchableShard& shard) {
   taken.records = shard.vectors->record_bytes_in_memory();
   taken.postings = shard.tags.byte_count();
   taken.index = shard.index->byte_count();
-  if (shard.device.has_value()) {
-    taken.device = BytesOfScan(shard.index->size(), shard.index->dimension()).device;
-  }
+  taken.device = shard.device_bytes;
   return taken;
 }
 

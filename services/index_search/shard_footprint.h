@@ -26,7 +26,7 @@ struct ShardFootprint {
 // Where a shard's parts are.
 struct ShardPlace {
   EmbeddingPlace rows = EmbeddingPlace::kMemory;
-  bool on_device = false;  // the index, which then is that of device_scan.h
+  bool on_device = false;  // the index, whose kind has such a form then
 };
 
 // Of shard `shard` of `manifest`, whose files lie below `directory`.  What it says of rows and

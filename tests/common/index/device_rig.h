@@ -11,6 +11,7 @@
 #include "common/device/host_device.h"
 #include "common/device/product.h"
 #include "common/index/device_flat_scan.h"
+#include "common/index/device_form.h"
 #include "common/index/device_scan.h"
 #include "tests/common/index/kind_harness.h"
 #include "tests/support/catch.h"

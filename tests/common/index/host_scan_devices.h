@@ -29,11 +29,12 @@ class HostScanDevices : public ScanDevices {
     return device::DeviceInfo{"Host", devices_[device].bytes};
   }
 
-  absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors, int device,
+  absl::StatusOr<std::unique_ptr<DeviceScan>> Load(const VectorView& vectors,
+                                                   absl::Span<const int32_t> order, int device,
                                                    const CallContext& call) const override {
     if (device >= static_cast<int>(devices_.size())) return Missing(device);
     return DeviceFlatScan<device::HostDevice, device::PlainProducts>::Load(devices_[device].device,
-                                                                           vectors, call);
+                                                                           vectors, call, order);
   }
 
   // Another handle of the device.

@@ -122,7 +122,8 @@ const IndexKind kFake = {"fake",
                          &Footprint,
                          &BuildMemory,
                          &Build,
-                         &Open};
+                         &Open,
+                         /*on_device=*/nullptr};
 
 IndexKind Serial() {
   IndexKind kind = kFake;

@@ -85,6 +85,7 @@ class KindShard {
   // Whether the kind has such an index of such rows, where they lie.
   bool Fits() const;
   const IndexKind& kind() const { return *kind_; }
+  const std::string& directory() const { return directory_.path(); }
   const bundle::v1::GenerationManifest& manifest() const { return manifest_; }
   bundle::v1::GenerationManifest* mutable_manifest() { return &manifest_; }
 

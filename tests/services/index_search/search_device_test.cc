@@ -1,5 +1,5 @@
-// A server whose exact indexes are on devices, which here are the host: what it holds, what it
-// refuses, and what it does when a device fails.
+// A server whose indexes are on devices, which here are the host: what it holds, what it refuses,
+// and what it does when a device fails.
 #include "services/index_search/search_devices.h"
 
 #include <cstdint>
@@ -16,6 +16,7 @@
 #include "common/bundle/generation.h"
 #include "common/bundle/shard_writer.h"
 #include "common/index/index_kinds.h"
+#include "common/index/shard_rows.h"
 #include "services/index_search/search_engine.h"
 #include "services/index_search/search_host.h"
 #include "services/index_search/shard_footprint.h"
@@ -41,6 +42,36 @@ std::string ReasonOf(const absl::Status& status) {
   return reason.has_value() ? reason->reason : status.ToString();
 }
 
+// Lists of a shard, of a dozen rows each.
+constexpr int kLists = 4;
+
+// Makes inverted files of all shards of a generation.
+void BuildLists(const std::string& store, ComputePool* pool, Manifest* manifest) {
+  bundle::v1::IndexSpec* const spec = manifest->mutable_index_spec();
+  spec->set_kind("ivf");
+  spec->mutable_ivf()->set_list_count(kLists);
+  spec->mutable_ivf()->set_code("int8");
+  spec->mutable_ivf()->set_refine(1);
+  const std::string directory =
+      GenerationDirectory(store, manifest->index(), manifest->generation());
+  for (int shard = 0; shard < manifest->shards_size(); ++shard) {
+    const auto rows = ShardRows::Open(directory, *manifest, shard, RowPlace::kMemory, kCall);
+    REQUIRE(rows.ok());
+    const TempDir work;
+    IndexBuild build;
+    build.directory = directory;
+    build.manifest = manifest;
+    build.shard = shard;
+    build.vectors = (*rows)->view();
+    build.work_directory = work.path();
+    build.pool = pool;
+    build.call = &kCall;
+    const auto files = (*IndexKindOf(*manifest))->build(build);
+    REQUIRE(files.ok());
+    *manifest->mutable_shards(shard)->add_index_files() = files->front();
+  }
+}
+
 // A generation of three shards, and two devices for it.
 struct Rig {
   explicit Rig(SearchHostOptions wanted = {}, bool required = false) : options(std::move(wanted)) {
@@ -54,6 +85,9 @@ struct Rig {
     host = std::make_unique<SearchHost>(options, &pool, &janitor, devices.get());
     cpu = std::make_unique<SearchHost>(options, &pool, &janitor, &no_devices);
   }
+
+  // From now on it has inverted files.
+  void HaveLists() { BuildLists(store.path(), &pool, &manifest); }
 
   std::shared_ptr<const SearchGeneration> Hold(SearchHost* of) {
     REQUIRE(of->Check(manifest).ok());
@@ -81,11 +115,12 @@ struct Rig {
   std::unique_ptr<SearchHost> host, cpu;
 };
 
-std::vector<Neighbor> Best(const SearchableShard& shard, int top_k) {
+std::vector<Neighbor> Best(const SearchableShard& shard, int top_k, int effort = kLists) {
   EmbeddingMatrix query(1, kTestDimension);
   for (int i = 0; i < kTestDimension; ++i) query.mutable_row(0)[i] = 0.5f - 0.3f * i;
   SearchOptions options;
   options.top_k = top_k;
+  options.effort = effort;
   auto lists = shard.index->Search(query, options, kCall);
   REQUIRE(lists.ok());
   return std::move((*lists)[0]);
@@ -124,8 +159,60 @@ TEST_CASE("a server of some shards has them on all of its devices") {
   CHECK(held->shards.at(2)->device == 0);
 }
 
-TEST_CASE("what is told of devices is what is held of them, until it is let go") {
+TEST_CASE("inverted files are on devices, and all effort finds there what it finds on a CPU") {
+  Rig rig({}, /*required=*/true);
+  rig.HaveLists();
+  const auto held = rig.Hold(rig.host.get());
+  CHECK(held->shards.at(0)->device == 1);
+  CHECK(held->shards.at(1)->device == 0);
+  const auto on_cpu = rig.Hold(rig.cpu.get());
+  CHECK_FALSE(on_cpu->shards.at(0)->device.has_value());
+  CheckSameLists(*held, *on_cpu);
+  for (const auto& [number, shard] : held->shards) {
+    // Of one list every row is scored, and a CPU scores the best by their codes.
+    const auto found = Best(*shard, 3, /*effort=*/1);
+    const auto on_cpu_found = Best(*on_cpu->shards.at(number), 3, /*effort=*/1);
+    REQUIRE(found.size() == on_cpu_found.size());
+    for (size_t i = 0; i < found.size(); ++i) CHECK(found[i].score >= on_cpu_found[i].score);
+  }
+}
+
+TEST_CASE("an inverted file that is not the shard's is refused, and nothing is held of a device") {
   Rig rig;
+  rig.HaveLists();
+  const std::string path = JoinPath(GenerationDirectory(rig.store.path(), "images", "g1"),
+                                    rig.manifest.shards(0).index_files(0).path());
+  REQUIRE(WriteFileAtomically(path, "none").ok());
+  CHECK(absl::IsDataLoss(rig.host->Load(rig.manifest, false, kCall).status()));
+  CHECK(rig.devices->Describe()[1].held_bytes == 0);
+  CHECK(rig.machine->device(1).free_bytes() == Rig::kMemory);
+}
+
+TEST_CASE("a device without room for lists is told of, and nothing is held of it") {
+  Rig rig;
+  rig.HaveLists();
+  int64_t needed = 0;
+  for (const device::DeviceFootprint& each : rig.Told({&rig.manifest})) {
+    if (each.device == 1) needed = each.bytes;
+  }
+  const auto small =
+      std::make_shared<HostScanDevices>(std::vector<int64_t>{Rig::kMemory, needed - 1});
+  SearchDeviceOptions options;
+  options.devices = small;
+  options.numbers = {1, 0};
+  SearchDevices devices(options, nullptr);
+  SearchHost host(rig.options, &rig.pool, &rig.janitor, &devices);
+  CHECK(absl::IsResourceExhausted(host.Load(rig.manifest, false, kCall).status()));
+  rig.janitor.Flush();
+  CHECK(devices.Describe()[1].held_bytes == 0);
+  CHECK(small->device(1).free_bytes() == needed - 1);
+}
+
+TEST_CASE("what is told of devices is what is held of them, until it is let go") {
+  const bool lists = GENERATE(false, true);
+  CAPTURE(lists);
+  Rig rig;
+  if (lists) rig.HaveLists();
   std::map<int, int64_t> told;
   for (const device::DeviceFootprint& each : rig.Told({&rig.manifest})) {
     told[each.device] = each.bytes;
@@ -148,7 +235,16 @@ TEST_CASE("what is told of devices is what is held of them, until it is let go")
                Contains("sightline_device_held_bytes{device=\"" + std::to_string(device) + "\"} " +
                         std::to_string(bytes) + "\n"));
   }
+  const auto work = [&](int device) { return rig.devices->Describe()[device].work; };
   for (const auto& [number, shard] : held->shards) {
+    const DeviceWork before = work(*shard->device);
+    REQUIRE(!Best(*shard, 7).empty());
+    const DeviceWork after = work(*shard->device);
+    CHECK(after.pass_count > before.pass_count);
+    CHECK(after.took > before.took);
+    CHECK(after.bytes_in > before.bytes_in);
+    CHECK(after.bytes_out > before.bytes_out);
+    CHECK(after.recorded_count == 0);
     const ShardFootprint expected = FootprintOf(
         **IndexKindOf(rig.manifest), GenerationDirectory(rig.store.path(), "images", "g1"),
         rig.manifest, number, {EmbeddingPlace::kMemory, /*on_device=*/true});
@@ -170,6 +266,14 @@ TEST_CASE("less of a device than it has may be given") {
   options.numbers = {0};
   options.memory_limit = 12345;
   CHECK(*SearchDevices(options, nullptr).Limit(0) == 12345);
+}
+
+TEST_CASE("lists, too, may have their rows on the disk") {
+  SearchHostOptions disk;
+  disk.rows = RowsPlace::kDisk;
+  Rig rig(disk);
+  rig.HaveLists();
+  CheckSameLists(*rig.Hold(rig.host.get()), *rig.Hold(rig.cpu.get()));
 }
 
 TEST_CASE("rows that no search reads any more may stay on the disk") {
@@ -196,6 +300,8 @@ TEST_CASE("a kind that devices have no form of stays on the CPU, or is refused w
     if (required) {
       CHECK(ReasonOf(checked) == reasons::kNotOnDevice.name);
       CHECK_THAT(std::string(checked.message()), Contains("'hnsw'"));
+      CHECK_THAT(std::string(checked.message()),
+                 Contains("build one of 'flat', 'flat_int8', 'ivf'"));
     } else {
       CHECK(ReasonOf(checked) != reasons::kNotOnDevice.name);
     }
@@ -298,7 +404,8 @@ using Found = absl::StatusOr<SearchShardResponse>;
 
 // An engine over what the rig holds.
 struct EngineRig : Rig {
-  EngineRig() {
+  explicit EngineRig(bool lists = false) {
+    if (lists) HaveLists();
     auto held = std::const_pointer_cast<SearchGeneration>(Hold(host.get()));
     for (const auto& [number, shard] : held->shards) {
       auto& open = const_cast<SearchableShard&>(*shard);
@@ -318,6 +425,7 @@ struct EngineRig : Rig {
     request.target = {manifest.index(), manifest.generation(), manifest.embedding().space()};
     request.shard = shard;
     request.top_k = 5;
+    request.effort.effort = 1;
     request.queries = EmbeddingMatrix(1, kTestDimension);
     request.queries.mutable_row(0)[0] = 1;
     return engine->SearchShard(request, kCall);
@@ -358,8 +466,20 @@ TEST_CASE("one thread searches all shards of a device, in batches, and none of t
   CHECK(batches == std::vector<int64_t>{1, 2, 2});
 }
 
+TEST_CASE("what is asked of lists is told as it is done") {
+  EngineRig rig(/*lists=*/true);
+  rig.seen.release.Open();
+  const Found found = rig.Search(0);
+  REQUIRE(found.ok());
+  CHECK(found->candidates[0].size() == 5);
+  CHECK_FALSE(found->effort.exact);
+  CHECK(found->effort.effort == 1);
+}
+
 TEST_CASE("a device that fails takes the generation out of service, with a reason") {
-  EngineRig rig;
+  const bool lists = GENERATE(false, true);
+  CAPTURE(lists);
+  EngineRig rig(lists);
   rig.seen.release.Open();
   REQUIRE(rig.Search(0).ok());
   REQUIRE(rig.Search(1).ok());
