@@ -109,6 +109,7 @@ inline constexpr int kMaxGridBlocks = 16;                   // residual ones, of
 inline constexpr int kMaxCells = 256;                       // K of T-EMDE
 inline constexpr int kMaxFamilyNameLength = 63;
 inline constexpr int kMaxIndexKindLength = 63;
+inline constexpr int kMaxPrecisionNameLength = 63;
 
 // --- a configuration ---
 

@@ -177,6 +177,14 @@ absl::Status CheckRecallProbe(const bundle::v1::RecallProbe& probe) {
   return InRange("recall_probe.floor", probe.floor(), 0.0, 1.0);
 }
 
+// What the words mean nobody has to know who reads the embeddings.
+absl::Status CheckEncoding(const bundle::v1::EncodingPrecision& encoding) {
+  if (!IsValidName(encoding.precision(), limits::kMaxPrecisionNameLength)) {
+    return Malformed("encoding.precision", absl::StrCat("is ", Shown(encoding.precision())));
+  }
+  return InRange("encoding.agreement", encoding.agreement(), 0.0, 1.0);
+}
+
 // The default must be among the named ones, or older programs would serve another.
 absl::Status CheckRerankerFields(const GenerationManifest& manifest) {
   if (!manifest.reranker_model().empty()) {
@@ -379,6 +387,7 @@ absl::Status CheckGenerationManifest(const GenerationManifest& manifest) {
   RETURN_IF_ERROR(CheckRerankerFields(manifest));
   RETURN_IF_ERROR(CheckDtype("feature_dtype", manifest.feature_dtype(), &ParseFeatureDtype));
   RETURN_IF_ERROR(CheckDtype("vector_dtype", manifest.vector_dtype(), &ParseVectorDtype));
+  if (manifest.has_encoding()) RETURN_IF_ERROR(CheckEncoding(manifest.encoding()));
   if (manifest.create_time().size() > 64) return Malformed("create_time", "is too long");
   if (manifest.has_index_spec()) RETURN_IF_ERROR(CheckIndexSpec(manifest));
   if (manifest.has_recall_probe()) RETURN_IF_ERROR(CheckRecallProbe(manifest.recall_probe()));

@@ -8,6 +8,7 @@
 #include "common/base/files.h"
 #include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/encoding_precision.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/manifest.h"
@@ -52,6 +53,9 @@ absl::Status CheckMadeAlike(const bundle::v1::GenerationManifest& base,
   }
   if (VectorDtypeOf(base) != required.vector_dtype) {
     return differs("vectors in", DtypeName(VectorDtypeOf(base)), DtypeName(required.vector_dtype));
+  }
+  if (EncodingPrecisionOf(base) != required.precision) {
+    return differs("embeddings computed in", EncodingPrecisionOf(base), required.precision);
   }
   if (ManifestJson(base.embedding()) != ManifestJson(required.embedding)) {
     return differs("the embedding space", base.embedding().space(), required.embedding.space());

@@ -13,6 +13,7 @@
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/base/dtype.h"
+#include "common/bundle/encoding_precision.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/feature_file.h"
 #include "common/bundle/feature_reader.h"
@@ -34,6 +35,7 @@ struct BaseRequirements {
   std::vector<NamedReranker> rerankers;  // what they are called may differ
   Dtype feature_dtype = kDefaultFeatureDtype;
   Dtype vector_dtype = kDefaultVectorDtype;
+  std::string precision{kDefaultEncodingPrecision};
 };
 
 // One index of a base.  Nothing that grows with its items is in memory: BaseReader reads them.
@@ -47,7 +49,8 @@ class BaseIndex {
   };
 
   // NotFound if the generation is not there; FailedPrecondition, saying which, if it was
-  // made with other models, or has features or vectors of another dtype; DataLoss if it is damaged.
+  // made with other models or another precision, or has features or vectors of another dtype;
+  // DataLoss if it is damaged.
   static absl::StatusOr<std::unique_ptr<BaseIndex>> Open(const std::string& store,
                                                          const std::string& index,
                                                          const std::string& generation,

@@ -156,8 +156,8 @@ std::string CorpusYaml(absl::string_view value) {
 struct FlagValues {
   CorpusEncoderFlags flags;
   std::string store, object_store, model, images_index, captions_index, generation;
-  std::string feature_dtype, vector_dtype, shards, base, worker, workers, threads,
-      max_quarantine_share;
+  std::string feature_dtype, vector_dtype, shards, base, worker, workers, device, precision,
+      threads, max_quarantine_share;
   std::vector<std::string> rerankers, corpora;
   bool no_publish = false;
 };
@@ -197,6 +197,13 @@ Flags DefineFlags(FlagValues* values) {
                "which of the workers this is, from 0; default: $JOB_COMPLETION_INDEX",
                &values->worker);
   flags.String("workers", "N", "how many processes share the job; default 1", &values->workers);
+  flags.String("device", "KIND",
+               "cpu, or cuda, on whose device 0 the encoder computes; default: $SIGHTLINE_DEVICE, "
+               "else cpu",
+               &values->device);
+  flags.String("precision", "NAME",
+               "float32, bfloat16 or int8, that the encoder computes in; default float32",
+               &values->precision);
   flags.String("threads", "N", "core budget; default: the cores there are", &values->threads);
   flags.String("max-quarantine-share", "X",
                "how many of the pictures may be bad, 0 to 1; default 0.05",
@@ -231,7 +238,10 @@ std::string YamlOf(const FlagValues& values) {
   add("worker", values.worker);
   add("workers", values.workers);
   if (values.no_publish) absl::StrAppend(&yaml, "publish: false\n");
-  add("compute:\n  threads", values.threads);
+  add("device:\n  kind", values.device);
+  if (!values.precision.empty() || !values.threads.empty()) absl::StrAppend(&yaml, "compute:\n");
+  add("  precision", values.precision);
+  add("  threads", values.threads);
   add("limits:\n  max_quarantine_share", values.max_quarantine_share);
   if (!values.corpora.empty()) absl::StrAppend(&yaml, "corpora:\n");
   for (const std::string& corpus : values.corpora) yaml += CorpusYaml(corpus);
@@ -286,6 +296,8 @@ absl::StatusOr<CorpusEncoderConfig> ReadCorpusEncoderConfig(ConfigFile* file) {
   job.unit_size = static_cast<int>(root.Int("unit_size", job.unit_size, 1, 4096));
 
   config.compute = ReadComputeConfig(root);
+  config.precision = ReadJobPrecisionOptions(root);
+  config.place = ReadModelPlaceConfig(root);
   job.deterministic = config.compute.deterministic;
   job.decode_threads =
       static_cast<int>(root.Int("decode_threads", config.compute.threads, 1, limits::kMaxThreads));

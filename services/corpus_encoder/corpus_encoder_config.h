@@ -9,8 +9,10 @@
 #include "absl/time/time.h"
 #include "common/bundle/rerankers.h"
 #include "common/config/config.h"
+#include "common/config/device_models.h"
 #include "common/config/sections.h"
 #include "common/dataset/open_corpus.h"
+#include "common/models/precision/policy.h"
 #include "services/corpus_encoder/corpus_encoder_job.h"
 
 namespace sightline {
@@ -22,6 +24,8 @@ struct CorpusEncoderConfig {
   bool verify_model = true;
   std::vector<CorpusSpec> corpora;
   ComputeConfig compute;
+  PrecisionOptions precision;  // whose reports are kept in the work folder
+  ModelPlaceConfig place;
   absl::Duration max_decode_time = absl::Seconds(60);  // of one picture
   CorpusEncoderOptions job;
 };

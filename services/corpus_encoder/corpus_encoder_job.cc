@@ -70,7 +70,7 @@ CorpusEncoderJob::CorpusEncoderJob(const CorpusEncoderOptions& options,
       decoders_(decoders),
       clock_(clock),
       progress_(progress),
-      work_directory_(JoinPath(JoinPath(options.store, "work"), options.images_index)) {}
+      work_directory_(WorkDirectory(options.store, options.images_index)) {}
 
 absl::StatusOr<EncodeSummary> CorpusEncoderJob::Run(const CallContext& call) {
   const absl::Status status = RunSteps(call);
@@ -178,6 +178,7 @@ absl::Status CorpusEncoderJob::OpenBase(Plan& plan, const CallContext& call) {
   choice.required.rerankers = plan.context.rerankers;
   choice.required.feature_dtype = plan.context.feature_dtype;
   choice.required.vector_dtype = options_.vector_dtype;
+  choice.required.precision = options_.precision.precision;
   choice.agreement_path =
       plan.folder.File(absl::StrCat(plan.content.substr(0, kGenerationNameLength), ".base"));
   choice.carries = [&](const BaseGeneration& base) {
@@ -317,6 +318,7 @@ GenerationSpec CorpusEncoderJob::SpecOf(const Plan& plan, ItemIndex index) const
   spec.rerankers = plan.context.rerankers;
   spec.feature_dtype = plan.context.feature_dtype;
   spec.vector_dtype = options_.vector_dtype;
+  spec.precision = options_.precision;
   spec.content = plan.content;
   spec.index_wish = options_.index;
   spec.recall_floor = options_.recall_floor;

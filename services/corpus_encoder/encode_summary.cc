@@ -15,6 +15,16 @@ const char* Supplier(const EncodeSummary& summary) {
   return summary.read.time - summary.scan_time > summary.decode.time ? "read" : "decode";
 }
 
+// What it did, and whom it waited for.
+std::string DeviceLine(const DeviceTime& device, const char* supplier) {
+  return absl::StrFormat(
+      "  device    busy %s of %.1f s, %d passes; waited %.1f s for the host, %.1f s for files to "
+      "be written, %.1f s for pictures (%s)\n",
+      device.BusyShare(), absl::ToDoubleSeconds(device.total()), device.pass_count,
+      absl::ToDoubleSeconds(device.for_host), absl::ToDoubleSeconds(device.for_files),
+      absl::ToDoubleSeconds(device.for_pictures), supplier);
+}
+
 }  // namespace
 
 std::string StageWork::Rate() const {
@@ -36,6 +46,7 @@ std::string EncodeSummary::Slowest() const {
 
 std::string EncodeSummary::Rates() const {
   return absl::StrCat("read ", read.Rate(), ", decode ", decode.Rate(), ", encode ", encode.Rate(),
+                      device.has_value() ? ", device busy " + device->BusyShare() : "",
                       "; waits for ", wait_time > encode.time ? Supplier(*this) : "encode");
 }
 
@@ -64,6 +75,7 @@ std::string EncodeSummary::Report() const {
                         decode.Rate(), lost_decoder_count);
   absl::StrAppendFormat(&report, "  encode    %s; waited %.1f s for pictures\n", encode.Rate(),
                         absl::ToDoubleSeconds(wait_time));
+  if (device.has_value()) report += DeviceLine(*device, Supplier(*this));
   absl::StrAppendFormat(&report, "  write     %s, %.1f MB\n", write.Rate(),
                         write.byte_count / kMega);
   absl::StrAppend(&report, "  slowest   ", Slowest(), "\n");

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "services/corpus_encoder/device_timeline.h"
 
 namespace sightline {
 
@@ -44,9 +46,10 @@ struct EncodeSummary {
   int64_t lost_decoder_count = 0;  // that crashed, hung or ran out of memory
 
   StageWork read, decode, encode, write;
-  absl::Duration scan_time;   // of `read`: the first time, before anything else begins
-  absl::Duration wait_time;   // of the model for decoded pictures
-  absl::Duration await_time;  // for other workers
+  absl::Duration scan_time;           // of `read`: the first time, before anything else begins
+  absl::Duration wait_time;           // of the model for decoded pictures
+  absl::Duration await_time;          // for other workers
+  absl::optional<DeviceTime> device;  // that the encoder computes on; none: the CPU
 
   // The stage that took most of the time: "read", "decode", "encode", "write" or "wait for
   // other workers".

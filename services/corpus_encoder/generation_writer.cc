@@ -13,6 +13,7 @@
 #include "common/base/files.h"
 #include "common/base/random_access_file.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/encoding_precision.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
 #include "common/bundle/publication.h"
@@ -64,6 +65,7 @@ absl::StatusOr<bundle::v1::GenerationManifest> MakeManifest(const GenerationSpec
   SetRerankers(spec.rerankers, &manifest);
   if (!spec.rerankers.empty()) SetFeatureDtype(spec.feature_dtype, &manifest);
   SetVectorDtype(spec.vector_dtype, &manifest);
+  SetEncodingPrecision(spec.precision.precision, spec.precision.agreement, &manifest);
   manifest.set_parent_generation(spec.parent);
   if (!spec.parent.empty()) return manifest;
   absl::StatusOr<bundle::v1::CurrentGeneration> current =

@@ -19,6 +19,7 @@
 #include "common/indexing/index_settings.h"
 #include "common/indexing/make_index.h"
 #include "common/log/progress.h"
+#include "common/models/precision/policy.h"
 #include "common/object_store/object_store.h"
 #include "services/corpus_encoder/quarantine.h"
 #include "services/corpus_encoder/remote_store.h"
@@ -41,6 +42,7 @@ struct GenerationSpec {
   std::vector<NamedReranker> rerankers;  // whose features items carry, the default first
   Dtype feature_dtype = kDefaultFeatureDtype;
   Dtype vector_dtype = kDefaultVectorDtype;
+  PrecisionChoice precision;
   // Hash of all that the content depends on; kept beside the manifest, so that a second
   // generation of the same name is recognised as the same or another.
   std::string content;

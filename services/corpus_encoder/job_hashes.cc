@@ -29,6 +29,7 @@ UnitContext ContextOf(const CorpusModels& models, const CorpusEncoderOptions& op
   }
   context.feature_dtype = options.feature_dtype;
   context.deterministic = options.deterministic;
+  context.precision = options.precision.precision;
   context.limits = options.limits;
   context.max_decode_time = max_decode_time;
   context.caption_language = options.caption_language;

@@ -11,8 +11,10 @@
 #include "common/bundle/vector_dtype.h"
 #include "common/image/decode.h"
 #include "common/indexing/index_settings.h"
+#include "common/models/precision/policy.h"
 #include "common/object_store/fetch.h"
 #include "common/object_store/object_store.h"
+#include "services/corpus_encoder/device_timeline.h"
 #include "services/corpus_encoder/remote_store.h"
 #include "services/corpus_encoder/work_await.h"
 #include "services/corpus_encoder/work_share.h"
@@ -44,9 +46,13 @@ struct CorpusEncoderOptions {
   int unit_size = 64;                          // pictures in a unit, on average
   bool deterministic = false;                  // what the model was loaded with
   Dtype feature_dtype = kDefaultFeatureDtype;  // of pictures' item features
+  PrecisionChoice precision;                   // that the encoder was loaded in
   DecodeLimits limits;
 
   // Performance and patience.
+  // Of the device that the encoder computes on, which has several units encoded at once; null: of
+  // the CPU.
+  std::shared_ptr<DeviceTimeline> device;
   int read_threads = 1;
   int decode_threads = 1;
   int64_t max_decode_bytes = int64_t{512} << 20;  // of pictures being decoded at one time

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
+#include "common/base/mutex.h"
 #include "common/log/progress.h"
 #include "services/corpus_encoder/decoder_pool.h"
 #include "services/corpus_encoder/encode_summary.h"
@@ -36,7 +37,8 @@ struct UnitWorkshop {
   EncodeSummary* summary = nullptr;  // is kept up to date
 };
 
-// Not thread-safe.
+// For one thread.  On a device several units are encoded at once, on threads of its own: while the
+// device computes a pass of one, the host lays out another's and writes a third.
 class UnitWork {
  public:
   explicit UnitWork(const UnitWorkshop& workshop)
@@ -51,16 +53,29 @@ class UnitWork {
                            const CallContext& call);
 
   // Units that were found, or made.
-  int64_t finished_count() const { return finished_count_; }
+  int64_t finished_count() const EXCLUDES(told_mutex_) {
+    MutexLock lock(told_mutex_);
+    return finished_count_;
+  }
 
  private:
-  absl::StatusOr<bool> IsThere(const WorkUnit& unit);
-  absl::Status Encode(DecodedUnit decoded, const CallContext& call);
-  void NotePipeline(const PicturePipeline& pipeline);
+  struct Supply;
+
+  // At once.
+  int encoder_count() const;
+  absl::StatusOr<bool> IsThere(const WorkUnit& unit) EXCLUDES(told_mutex_);
+  // Until there is no unit more, or somebody has failed.
+  void EncodeUnits(Supply& supply, const CallContext& call) EXCLUDES(told_mutex_);
+  absl::StatusOr<absl::optional<DecodedUnit>> Take(Supply& supply, const CallContext& call)
+      EXCLUDES(told_mutex_);
+  absl::Status Encode(DecodedUnit decoded, const CallContext& call) EXCLUDES(told_mutex_);
+  void NotePipeline(const PicturePipeline& pipeline) EXCLUDES(told_mutex_);
 
   const UnitWorkshop shop_;
   const StageWork scanned_;  // of the summary's `read`: by the scan
-  int64_t finished_count_ = 0;
+  // Held while the workshop's summary, tally and progress are told of something.
+  mutable Mutex told_mutex_;
+  int64_t finished_count_ GUARDED_BY(told_mutex_) = 0;
 };
 
 }  // namespace sightline

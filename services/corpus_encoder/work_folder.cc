@@ -57,6 +57,10 @@ void RemoveFrom(const std::string& directory, const KeptPieces& kept, absl::Time
 
 }  // namespace
 
+std::string WorkDirectory(absl::string_view store, absl::string_view images_index) {
+  return JoinPath(JoinPath(store, "work"), images_index);
+}
+
 absl::StatusOr<WorkFolder> WorkFolder::Open(std::string path) {
   RETURN_IF_ERROR(MakeDirectories(path));
   const WorkFolder folder(std::move(path));

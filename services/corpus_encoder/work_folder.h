@@ -10,6 +10,7 @@
 //   seals/<hash>.<worker>.*        work_seal.h
 //   shards/<hash>.*, LOCK.*        shard_work.h
 //   quarantine.jsonl               of a job that has failed
+//   precision/*.json               how far precisions are from float32 (common/models/precision)
 //   spool.*.tmp                    temporary files, nameless but for a moment
 //
 // Pieces are spread over folders by the first digits of their hash, so that none of them
@@ -29,6 +30,9 @@
 #include "services/corpus_encoder/work_lock.h"
 
 namespace sightline {
+
+// Of jobs that write to that index of pictures.
+std::string WorkDirectory(absl::string_view store, absl::string_view images_index);
 
 // Names only; a value.
 class WorkFolder {

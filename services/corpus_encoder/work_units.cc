@@ -15,10 +15,15 @@ constexpr absl::string_view kUnitFormat = "sightline unit 4";
 // The beginning of every hash.
 void Begin(absl::string_view what, const UnitContext& context, FieldHash& hash) {
   hash.Add(what);
+  std::string format(kUnitFormat);
   // What was made before there was a choice has the default.
-  const bool chosen = context.feature_dtype != kDefaultFeatureDtype;
-  hash.Add(
-      absl::StrCat(kUnitFormat, chosen ? " " : "", chosen ? DtypeName(context.feature_dtype) : ""));
+  if (context.feature_dtype != kDefaultFeatureDtype) {
+    absl::StrAppend(&format, " ", DtypeName(context.feature_dtype));
+  }
+  if (context.precision != kDefaultEncodingPrecision) {
+    absl::StrAppend(&format, " by ", context.precision);
+  }
+  hash.Add(format);
   hash.Add(context.encoder);
   hash.Add(absl::StrJoin(
       context.rerankers, ",",

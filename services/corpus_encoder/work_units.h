@@ -18,6 +18,7 @@
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "common/base/dtype.h"
+#include "common/bundle/encoding_precision.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/rerankers.h"
 #include "common/image/decode.h"
@@ -33,6 +34,7 @@ struct UnitContext {
   std::vector<NamedReranker> rerankers;  // the default first
   Dtype feature_dtype = kDefaultFeatureDtype;
   bool deterministic = false;
+  std::string precision{kDefaultEncodingPrecision};
   DecodeLimits limits;
   absl::Duration max_decode_time = absl::Seconds(60);
   std::string caption_language = "en";

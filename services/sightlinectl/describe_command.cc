@@ -187,6 +187,11 @@ absl::StatusOr<std::string> DescribeGeneration(const StoreView& store, const std
   if (VectorDtypeOf(manifest) != kDefaultVectorDtype) {
     lines.emplace_back("vectors", DtypeName(VectorDtypeOf(manifest)));
   }
+  if (manifest.has_encoding()) {
+    lines.emplace_back("precision", absl::StrFormat("%s, which finds %.1f %% of float32's ten best",
+                                                    manifest.encoding().precision(),
+                                                    100 * manifest.encoding().agreement()));
+  }
   if (manifest.has_index_spec()) {
     lines.emplace_back("index", IndexText(manifest.index_spec()));
   }

@@ -11,6 +11,7 @@
 #include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/bundle/declared_combinations.h"
+#include "common/bundle/encoding_precision.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/publication.h"
@@ -285,6 +286,18 @@ void WritePacked(const std::string& store, const ModelBundle& model) {
   Require(WriteGenerationManifest(store, manifest));
 }
 
+void WriteRounded(const std::string& store, const ModelBundle& encoder) {
+  bundle::v1::GenerationManifest manifest =
+      ManifestOf(kSampleRounded, "g1", encoder, SampleIndexedItems().size());
+  manifest.set_item_kind(bundle::v1::IMAGE);
+  SetEncodingPrecision(kSamplePrecision, kSampleAgreement, &manifest);
+  const std::string directory = GenerationDirectory(store, kSampleRounded, "g1");
+  Require(MakeDirectories(JoinPath(directory, "shards")));
+  *manifest.add_shards() =
+      Value(WriteShard(directory, 0, 1, kSampleDimension, {}, SampleIndexedItems()));
+  Require(WriteGenerationManifest(store, manifest));
+}
+
 bundle::v1::EffortPoint Effort(int effort, double recall_at_10, double recall_at_100,
                                double seconds) {
   bundle::v1::EffortPoint point;
@@ -480,6 +493,7 @@ void WriteStoreSamples(const std::string& directory) {
   WritePlain(store, kSampleCaptions, "g1", models[0], SampleCaptions());
   Publish(store, models[0]);
   WritePacked(store, models[0]);
+  WriteRounded(store, models[0]);
   for (const char* const index : {kSampleLists, kSampleGraph}) {
     WriteIndexed(store, index, models[0]);
   }

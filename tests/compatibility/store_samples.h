@@ -48,6 +48,11 @@ std::vector<EncodedItem> SampleCaptions();
 inline constexpr char kSamplePacked[] = "packed";
 std::vector<EncodedItem> SamplePackedItems();
 
+// An index of images that were encoded in another precision than float32.
+inline constexpr char kSampleRounded[] = "rounded";
+inline constexpr char kSamplePrecision[] = "bfloat16";
+inline constexpr double kSampleAgreement = 0.984375;
+
 // Indexes of images whose vectors are float16 and stay on the disk, each of one kind that has
 // parameters, with its efforts and a file that the kind has built.
 inline constexpr char kSampleLists[] = "lists";  // ivf

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/bundle/declared_combinations.h"
+#include "common/bundle/encoding_precision.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/generation.h"
 #include "common/bundle/manifest.h"
@@ -219,6 +220,16 @@ TEST_CASE("rows in eight bits are found with their scales") {
   }
 }
 
+TEST_CASE("a precision is told with how far it agrees") {
+  const auto manifest = Value(ReadGenerationManifest(kStore, kSampleRounded, "g1"));
+  CHECK(EncodingPrecisionOf(manifest) == kSamplePrecision);
+  CHECK(manifest.encoding().agreement() == kSampleAgreement);
+  CHECK(EncodingPrecisionOf(Images()) == "float32");
+  VerifyOptions options;
+  options.sha256 = true;
+  CHECK(VerifyGeneration(kStore, manifest, options).ok());
+}
+
 TEST_CASE("vectors in sixteen bits, and what an index was built with and measured as") {
   for (const std::string index : {kSampleLists, kSampleGraph}) {
     INFO(index);
@@ -341,7 +352,7 @@ TEST_CASE("what is written is what was written, byte by byte") {
       ++files;
     }
   }
-  CHECK(files == 27);
+  CHECK(files == 29);
 }
 
 TEST_CASE("every field of a manifest is in a sample") {
@@ -349,7 +360,7 @@ TEST_CASE("every field of a manifest is in a sample") {
   for (const ModelBundle& model : Models()) AddWhatIsSet(model.manifest, &set);
   AddWhatIsSet(Images(), &set);
   AddWhatIsSet(Value(ReadGenerationManifest(kStore, kSampleCaptions, "g1")), &set);
-  for (const char* const index : {kSamplePacked, kSampleLists, kSampleGraph}) {
+  for (const char* const index : {kSamplePacked, kSampleRounded, kSampleLists, kSampleGraph}) {
     AddWhatIsSet(Value(ReadGenerationManifest(kStore, index, "g1")), &set);
   }
   AddWhatIsSet(Value(ReadCurrent(kStore, kSampleImages)), &set);

@@ -439,8 +439,10 @@ void AddAdmin(std::vector<WireSample>* samples) {
   add("get_status_precision_response", precise);
   ServerStatus computing;
   computing.service = "index_search";
-  computing.devices = {{1, "a GPU", int64_t{150} << 30, int64_t{3} << 33}, {2, "", 0, 0}};
+  computing.devices = {{1, "a GPU", int64_t{150} << 30, int64_t{3} << 33, {}}, {2, "", 0, 0, {}}};
   add("get_status_devices_response", computing);
+  computing.devices[0].work = {11, 10, absl::Milliseconds(1250), absl::Milliseconds(500), 12, 13};
+  add("get_status_device_work_response", computing);
   ServerStatus draining;
   draining.service = "reranker";
   draining.draining = true;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/base/error_details.h"
+#include "common/bundle/encoding_precision.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/vector_dtype.h"
@@ -265,6 +266,28 @@ TEST_CASE("what vectors are stored as is told only where it is not what it alway
                                                     Catch::Contains("vector_dtype") &&
                                                     Catch::Contains("float32, float16"));
   }
+}
+
+TEST_CASE("a generation states a precision, but for the default, with how far it agrees") {
+  GenerationManifest manifest = SoundGenerationManifest();
+  const std::string json = ManifestJson(manifest);
+  CHECK(EncodingPrecisionOf(manifest) == "float32");
+  SetEncodingPrecision("bfloat16", 0.9875, &manifest);
+  const auto read = ParseGenerationManifest(ManifestJson(manifest));
+  REQUIRE(read.ok());
+  CHECK(EncodingPrecisionOf(*read) == "bfloat16");
+  CHECK(read->encoding().agreement() == 0.9875);
+  // What a later program computes in changes nothing for who reads it.
+  SetEncodingPrecision("float8_e4m3", 0.5, &manifest);
+  CHECK(ParseGenerationManifest(ManifestJson(manifest)).ok());
+  for (const auto& [name, agreement] :
+       {std::pair("", 0.5), {"a name", 0.5}, {"bfloat16", 1.5}, {"bfloat16", -0.5}}) {
+    CAPTURE(name, agreement);
+    SetEncodingPrecision(name, agreement, &manifest);
+    CHECK(absl::IsDataLoss(ParseGenerationManifest(ManifestJson(manifest)).status()));
+  }
+  SetEncodingPrecision("float32", 1, &manifest);
+  CHECK(ManifestJson(manifest) == json);
 }
 
 bundle::v1::IvfSpec* SetIvf(GenerationManifest& manifest) {

@@ -225,8 +225,8 @@ def check_object_store_in_production(tree, models):
 
 
 def check_gpus(tree, models):
-    """Any of the servers may compute on GPUs, in production and with all else that it has."""
-    kinds = ("index-search", "query-encoder", "reranker")
+    """Any of the servers, and the job, may compute on GPUs, in production and with all else that it has."""
+    kinds = ("index-search", "query-encoder", "reranker", "corpus-encoder")
     for chosen in [c for n in range(1, len(kinds) + 1) for c in itertools.combinations(kinds, n)]:
         folder = tree.overlay("gpus")
         shutil.rmtree(folder, ignore_errors=True)
@@ -239,7 +239,7 @@ def check_gpus(tree, models):
         fleet = checks.Fleet(documents)
         case("they have one each, and nobody else has", [
             f"{name}: {count}" for name, count in
-            ((d["metadata"]["name"], rendered.gpus_of(d)) for d in fleet.deployments)
+            ((name.split("/")[1], rendered.gpus_of(template)) for name, template in fleet.pods())
             if count != int(name.startswith(chosen))])
         case("nobody scales them", set(chosen) & set(fleet.scaled()))
 

@@ -115,10 +115,9 @@ def job_of(cron):
     return cron["spec"]["jobTemplate"]["spec"]
 
 
-def gpus_of(deployment):
-    """How many its first container may use."""
-    return int(dig(deployment, "spec", "template", "spec", "containers", 0, "resources", "limits",
-                   "nvidia.com/gpu", default="0"))
+def gpus_of(template):
+    """How many the first container of these pods may use."""
+    return int(dig(template, "spec", "containers", 0, "resources", "limits", "nvidia.com/gpu", default="0"))
 
 
 def containers_of(pod):

@@ -83,7 +83,7 @@ def rollout(fleet):
     for deployment in fleet.deployments:
         update = dig(deployment, "spec", "strategy", "rollingUpdate", default={})
         # Beside a pod with a GPU there is seldom another GPU.
-        wanted = (0, 1) if gpus_of(deployment) else (1, 0)
+        wanted = (0, 1) if gpus_of(deployment["spec"]["template"]) else (1, 0)
         if (update.get("maxSurge"), update.get("maxUnavailable")) != wanted:
             yield f"{title(deployment)}: surges by {update.get('maxSurge')} with {update.get('maxUnavailable')} unavailable"
         if deployment["spec"].get("progressDeadlineSeconds", 600) < 3600:

@@ -133,19 +133,18 @@ def two_of_all(fleet):
 @check("2.gpu")
 def gpu(fleet):
     """Who computes on a GPU is given one, whole, may run where they are, and is told so."""
-    for deployment in fleet.deployments:
-        container = dig(deployment, "spec", "template", "spec", "containers", 0)
+    for name, template in fleet.pods():
+        container = dig(template, "spec", "containers", 0)
         told = [e.get("value") for e in container.get("env", []) if e["name"] == "SIGHTLINE_DEVICE"]
-        count = gpus_of(deployment)
+        count = gpus_of(template)
         if (count > 0) != (told == ["cuda"]):
-            yield f"{title(deployment)}: has {count} GPUs, and is told {told}"
+            yield f"{name}: has {count} GPUs, and is told {told}"
         if count == 0:
             continue
         if dig(container, "resources", "requests", "nvidia.com/gpu") != str(count):
-            yield f"{title(deployment)}: requests other GPUs than its limit"
-        tolerated = [t["key"] for t in dig(deployment, "spec", "template", "spec", "tolerations", default=[])]
-        if "nvidia.com/gpu" not in tolerated:
-            yield f"{title(deployment)}: does not run on nodes that are kept for GPUs"
+            yield f"{name}: requests other GPUs than its limit"
+        if "nvidia.com/gpu" not in [t["key"] for t in dig(template, "spec", "tolerations", default=[])]:
+            yield f"{name}: does not run on nodes that are kept for GPUs"
 
 
 @check("2.one-shard-count")

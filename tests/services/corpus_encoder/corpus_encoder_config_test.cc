@@ -31,6 +31,8 @@ TEST_CASE("a small file is enough") {
   REQUIRE(config->job.feature_dtype == Dtype::kFloat16);
   REQUIRE(config->job.vector_dtype == Dtype::kFloat32);
   REQUIRE(config->job.index.is_empty());
+  REQUIRE(config->precision.policy.precision == "float32");
+  REQUIRE(config->place.execution.on_cpu());
   REQUIRE(config->job.base.empty());
   REQUIRE(config->job.share.workers == 1);
   REQUIRE(config->corpora.size() == 1);
@@ -60,7 +62,7 @@ workers: 4
 stall_timeout: 5m
 read_threads: 5
 decode_threads: 4
-compute: {threads: 2, deterministic: true}
+compute: {threads: 2, deterministic: true, precision: bfloat16, least_agreement: 0.9}
 limits: {max_image_bytes: 1MiB, max_image_pixels: 1000, max_image_side: 100,
          max_decode_bytes: 1GiB, max_decode_time: 3s, max_quarantine_share: 0.5}
 log: {level: debug}
@@ -91,6 +93,8 @@ corpora:
   REQUIRE(config->job.decode_threads == 4);
   REQUIRE(config->job.deterministic);
   REQUIRE(config->compute.threads == 2);
+  REQUIRE(config->precision.policy.precision == "bfloat16");
+  REQUIRE(config->precision.policy.least_agreement == 0.9);
   REQUIRE(config->job.limits.max_bytes == 1 << 20);
   REQUIRE(config->job.limits.max_pixels == 1000);
   REQUIRE(config->job.limits.max_side == 100);
@@ -135,6 +139,8 @@ captions_index: ""
 feature_dtype: int4
 vector_dtype: int8
 index_build: {kind: nope}
+compute: {precision: fastest}
+device: {kind: tpu}
 shards: 0
 limits: {max_quarantine_share: 2}
 corpora:
@@ -145,9 +151,10 @@ extra: 1
 )");
   REQUIRE(absl::IsInvalidArgument(config.status()));
   const std::string message(config.status().message());
-  for (const char* part : {"store", "model", "reranker", "images_index", "captions_index", "shards",
-                           "feature_dtype", "vector_dtype", "index_build", "max_quarantine_share",
-                           "corpora[0].root", "corpora[1].kind", "corpora[2].font", "extra"}) {
+  for (const char* part :
+       {"store", "model", "reranker", "images_index", "captions_index", "shards", "feature_dtype",
+        "vector_dtype", "index_build", "max_quarantine_share", "compute.precision", "device.kind",
+        "corpora[0].root", "corpora[1].kind", "corpora[2].font", "extra"}) {
     CAPTURE(part, message);
     REQUIRE_THAT(message, Catch::Contains(part));
   }
@@ -232,6 +239,8 @@ TEST_CASE("flags say the same as a file") {
                                               "--max-quarantine-share",
                                               "0.25",
                                               "--no-publish",
+                                              "--device=cpu",
+                                              "--precision=int8",
                                               "--feature-dtype=float32",
                                               "--vector-dtype=float16"});
   REQUIRE(flags.ok());
@@ -244,6 +253,8 @@ TEST_CASE("flags say the same as a file") {
   REQUIRE(config->job.base == "none");
   REQUIRE(config->job.share.workers == 2);
   REQUIRE(config->compute.threads == 1);
+  REQUIRE(config->place.execution.on_cpu());
+  REQUIRE(config->precision.policy.precision == "int8");
   REQUIRE(config->job.max_quarantine_share == 0.25);
   REQUIRE(!config->job.publish);
   REQUIRE(config->corpora.size() == 4);

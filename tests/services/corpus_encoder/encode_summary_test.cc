@@ -42,6 +42,18 @@ TEST_CASE("the slowest stage is the one that took the time, of the suppliers the
   REQUIRE(summary.Slowest() == "wait for other workers");
 }
 
+TEST_CASE("a device's share of the time is told, and for whom it waited") {
+  EncodeSummary summary;
+  CHECK_THAT(summary.Report() + summary.Rates(), !Catch::Contains("device"));
+  summary.read.time = absl::Seconds(2);
+  summary.device = DeviceTime{absl::Seconds(18), absl::Seconds(1), absl::Milliseconds(600),
+                              absl::Milliseconds(400), 77};
+  CHECK_THAT(summary.Rates(), Catch::Contains(", device busy 90.0 %;"));
+  CHECK_THAT(summary.Report(),
+             Catch::Contains("  device    busy 90.0 % of 20.0 s, 77 passes; waited 0.6 s for the "
+                             "host, 0.4 s for files to be written, 1.0 s for pictures (read)\n"));
+}
+
 TEST_CASE("a stage that did nothing has no rate") {
   REQUIRE(StageWork().Rate() == "-");
 }

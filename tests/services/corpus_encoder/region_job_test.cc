@@ -1,5 +1,7 @@
 // The job over corpora of regions: all that it does with pictures, without a decoder.
+#include <atomic>
 #include <filesystem>
+#include <memory>
 
 #include "common/base/files.h"
 #include "tests/services/corpus_encoder/test_job.h"
@@ -33,6 +35,25 @@ TEST_CASE("regions are encoded without a decoder, and equal runs give equal byte
   REQUIRE(Run(second.path(), RegionCorpus()).ok());
   REQUIRE(PublishedFiles(first.path()) == PublishedFiles(second.path()));
   REQUIRE(Run(first.path(), RegionCorpus())->already_there);
+}
+
+TEST_CASE("units that are encoded at once make what they make one after another") {
+  const TempDir one, many;
+  const auto summary = Run(one.path(), RegionCorpus());
+  REQUIRE(summary.ok());
+  DecoderPool decoders(nullptr, absl::Seconds(60));
+  CorpusEncoderOptions options = TestJobOptions(many.path());
+  options.device = std::make_shared<DeviceTimeline>(Clock::Real());
+  FakeModelBehavior behavior;
+  std::atomic<int> batches{0};
+  behavior.before_images = [&] { ++batches; };
+  const auto at_once = RunTestJob(options, RegionCorpus(), &decoders, behavior);
+  REQUIRE(at_once.ok());
+  CHECK(batches == at_once->unit_count + 1);  // an item is tried before
+  CHECK(at_once->encoded_image_count == summary->encoded_image_count);
+  CHECK(at_once->encoded_caption_count == summary->encoded_caption_count);
+  CHECK(at_once->device.has_value());
+  CHECK(PublishedFiles(one.path()) == PublishedFiles(many.path()));
 }
 
 TEST_CASE("a run that was lost before the end goes on with the units that are there") {
@@ -88,6 +109,8 @@ TEST_CASE("regions that change on the way end the job, which then goes on") {
   const TempDir store;
   auto options = TestJobOptions(store.path());
   options.read_threads = options.decode_threads = 1;
+  // Then several units are encoded at once.
+  if (GENERATE(false, true)) options.device = std::make_shared<DeviceTimeline>(Clock::Real());
   int reads = 0;
   auto reader = std::make_unique<FakeCorpus>(RegionCorpus());
   FakeCorpus* const own = reader.get();

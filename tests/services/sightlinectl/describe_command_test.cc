@@ -277,12 +277,14 @@ TEST_CASE("a generation tells how it is searched, and what that was measured as"
   TempDir dir;
   WriteGeneration(dir.path(), "g1");
   const std::string directory = GenerationDirectory(dir.path(), "pictures", "g1");
-  for (const char* absent : {"\n  vectors", "\n  index ", "\nefforts\n"}) {
+  for (const char* absent : {"\n  vectors", "\n  precision", "\n  index ", "\nefforts\n"}) {
     INFO(absent);
     REQUIRE_FALSE(absl::StrContains(Text(directory), absent));
   }
   auto manifest = *ReadGenerationManifest(dir.path(), "pictures", "g1");
   manifest.set_vector_dtype("float16");
+  manifest.mutable_encoding()->set_precision("bfloat16");
+  manifest.mutable_encoding()->set_agreement(0.9875);
   bundle::v1::IndexSpec* const spec = manifest.mutable_index_spec();
   spec->set_rows_on_disk(true);
   spec->set_default_recall(0.9);
@@ -307,6 +309,8 @@ TEST_CASE("a generation tells how it is searched, and what that was measured as"
   const std::string lists = text();
   INFO(lists);
   REQUIRE(absl::StrContains(lists, "\n  vectors    float16\n"));
+  REQUIRE(absl::StrContains(lists,
+                            "\n  precision  bfloat16, which finds 98.8 % of float32's ten best\n"));
   REQUIRE(absl::StrContains(lists,
                             "\n  index      ivf, rows on disk, recall 0.9, seed 3, list_count 512, "
                             "code pq4, pq_parts 2, refine 10\n"));
