@@ -3,8 +3,10 @@
 load("@rules_cc//cc:defs.bzl", "cc_library")
 load("@cuda//:toolkit.bzl", "NVCC", "VERSION")
 
+_COPTS = ["-std=c++17", "-O3", "-Xcompiler=-march=x86-64-v3,-fPIC"]
+
 # Abseil's status is looked at where this says that it is not.
-_COPTS = ["-std=c++17", "-O3", "-Xcompiler=-march=x86-64-v3,-fPIC", "-diag-suppress=2810", "-Werror=all-warnings"]
+_WARNINGS = ["-diag-suppress=2810", "-Werror=all-warnings"]
 
 def _cuda_object_impl(ctx):
     if not NVCC:
@@ -14,7 +16,7 @@ def _cuda_object_impl(ctx):
     object = ctx.actions.declare_file(ctx.label.name + ".o")
     architectures = ctx.var.get("cuda_architectures", "90").split(",")
     arguments = ctx.actions.args()
-    arguments.add_all(_COPTS)
+    arguments.add_all(_COPTS + ctx.attr.copts)
     for architecture in architectures:
         arguments.add("-gencode=arch=compute_%s,code=sm_%s" % (architecture, architecture))
     if ctx.var.get("cuda_ptx", ""):
@@ -39,32 +41,34 @@ def _cuda_object_impl(ctx):
 _cuda_object = rule(
     implementation = _cuda_object_impl,
     attrs = {
-        "src": attr.label(allow_single_file = [".cu"]),
+        "src": attr.label(allow_single_file = [".cu", ".cpp"]),
+        "copts": attr.string_list(),
         "deps": attr.label_list(providers = [CcInfo]),
     },
 )
 
-def sl_cuda_library(name, srcs, deps = [], **kwargs):
+def sl_cuda_library(name, srcs, deps = [], copts = _WARNINGS, tags = [], **kwargs):
     """Files of CUDA, for --define=cuda=1; without it the target is left out of //... ."""
     only = select({
-        "//deploy/bazel:cuda": [],
-        "//conditions:default": ["//deploy/bazel:without_cuda"],
+        "@//deploy/bazel:cuda": [],
+        "//conditions:default": ["@//deploy/bazel:without_cuda"],
     })
     objects = []
     for src in srcs:
-        objects.append(src.replace(".cu", "_cuda"))
+        objects.append(src.rsplit(".", 1)[0] + "_cuda")
         _cuda_object(
             name = objects[-1],
             src = src,
+            copts = copts,
             deps = deps,
-            tags = ["cuda"],
+            tags = ["cuda"] + tags,
             target_compatible_with = only,
             visibility = ["//visibility:private"],
         )
     cc_library(
         name = name,
         srcs = objects,
-        tags = ["cuda"],
+        tags = ["cuda"] + tags,
         deps = deps + ["@cuda//:runtime"],
         target_compatible_with = only,
         **kwargs

@@ -164,6 +164,11 @@ cc_library(
     name = "cublas_lt",
     linkopts = %s,
 )
+
+cc_library(
+    name = "cublas",
+    linkopts = %s,
+)
 """
 
 def _cuda_impl(ctx):
@@ -171,7 +176,7 @@ def _cuda_impl(ctx):
     on_path = ctx.which("nvcc")
     if on_path:
         homes.append(str(on_path.realpath.dirname.dirname))
-    nvcc, version, runtime, cublas_lt = "", "", [], []
+    nvcc, version, runtime, cublas_lt, cublas = "", "", [], [], []
     for home in homes:
         if nvcc or not home or not ctx.path(home + "/bin/nvcc").exists:
             continue
@@ -180,8 +185,9 @@ def _cuda_impl(ctx):
         folder = home + "/lib64"
         runtime = ["-L" + folder, "-lcudart_static", "-ldl", "-lrt", "-lpthread"]
         cublas_lt = ["-L" + folder, "-lcublasLt", "-Wl,-rpath," + folder]
+        cublas = ["-L" + folder, "-lcublas", "-Wl,-rpath," + folder]
     ctx.file("toolkit.bzl", "NVCC = %s\nVERSION = %s\n" % (repr(nvcc), repr(version)))
-    ctx.file("BUILD.bazel", _CUDA_BUILD % (repr(runtime), repr(cublas_lt)))
+    ctx.file("BUILD.bazel", _CUDA_BUILD % (repr(runtime), repr(cublas_lt), repr(cublas)))
     ctx.file("WORKSPACE", "")
 
 _cuda = repository_rule(

@@ -1,18 +1,20 @@
 // Whether a GPU finds what the CPU finds, and how fast: of made-up rows of float16.
 //
-//   device_check --rows 1000000 --dimension 768 --top_k 20 --device 0
+//   device_check --rows 1000000 --dimension 768 --top_k 20 --device 0 --ivf_rows 200000
+//       --json search.json
+//   device_check --rows 10000000 --dimension 512 --referee brute_force
 //
-// Ends with 0 if each list has the CPU's rows, order and bits; with 1 if one has not, and says
-// which; with 3 where there is no GPU that can be used.
+// An inverted file is built over the first `ivf_rows` of them, none if that is 0, as beside a brute
+// force.  Ends with 0 if each list has the CPU's rows, order and bits, or what a brute force finds;
+// with 1 if one has not, and says which; with 3 where there is no GPU that can be used.  `--device
+// cpu` holds the CPU's own search to a brute force.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,32 +24,40 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/compute_pool.h"
-#include "common/base/float16.h"
+#include "common/device/ceilings.h"
+#include "common/index/device_form.h"
+#include "common/index/device_layout.h"
 #include "common/index/device_scan.h"
 #include "common/index/vector_index.h"
+#include "deploy/gpu/brute_force.h"
+#include "deploy/gpu/check_output.h"
+#include "deploy/gpu/check_tools.h"
+#include "deploy/gpu/ivf_check.h"
+#include "deploy/gpu/made_up_rows.h"
+#include "nlohmann/json.hpp"
 
 namespace sightline {
 namespace {
-
-using Lists = std::vector<std::vector<Neighbor>>;
-using Seconds = std::chrono::duration<double>;
 
 struct Options {
   int64_t rows = 1000000;
   int dimension = 768;
   int top_k = 20;
-  int device = 0;
+  int device = 0;  // -1: the CPU
+  bool brute_force = false;
+  int64_t ivf_rows = 200000;
+  std::string json;
+
+  bool on_cpu() const { return device < 0; }
 };
 
-// Queries that are compared with the CPU's answers, and timed.
-constexpr int kBatches[] = {1, 8, 64, 256};
-// Of which the median is told.
-constexpr int kRounds = 21;
+// Queries of a batch, from the first on, that a brute force answers too.
+constexpr int kBruteForceQueries = 16;
 
 [[noreturn]] void Usage(absl::string_view problem) {
   std::fprintf(stderr,
                "device_check: %s\nusage: device_check [--rows N] [--dimension N] [--top_k N] "
-               "[--device N]\n",
+               "[--device N|cpu] [--referee cpu|brute_force] [--ivf_rows N] [--json FILE]\n",
                std::string(problem).c_str());
   std::exit(2);
 }
@@ -63,15 +73,27 @@ Options ReadOptions(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; i += 2) {
     const absl::string_view name = argv[i];
-    if (i + 1 == argc) Usage(absl::StrCat(name, " needs a number"));
+    if (i + 1 == argc) Usage(absl::StrCat(name, " needs a value"));
     if (name == "--rows") {
       Read<int64_t>(name, argv[i + 1], 1000000000, &options.rows);
     } else if (name == "--dimension") {
       Read(name, argv[i + 1], 4096, &options.dimension);
     } else if (name == "--top_k") {
       Read(name, argv[i + 1], 1000, &options.top_k);
+    } else if (name == "--device" && absl::string_view(argv[i + 1]) == "cpu") {
+      options.device = -1;
     } else if (name == "--device") {
       Read(name, argv[i + 1], 255, &options.device);
+    } else if (name == "--referee") {
+      const absl::string_view referee = argv[i + 1];
+      if (referee != "cpu" && referee != "brute_force") {
+        Usage(absl::StrCat("--referee is '", referee, "'; it is cpu or brute_force"));
+      }
+      options.brute_force = referee == "brute_force";
+    } else if (name == "--ivf_rows") {
+      Read<int64_t>(name, argv[i + 1], 10000000, &options.ivf_rows);
+    } else if (name == "--json") {
+      options.json = argv[i + 1];
     } else {
       Usage(absl::StrCat("unknown argument '", name, "'"));
     }
@@ -79,118 +101,137 @@ Options ReadOptions(int argc, char** argv) {
   if (options.rows == 0 || options.dimension == 0 || options.top_k == 0) {
     Usage("--rows, --dimension and --top_k are 1 at least");
   }
+  if (options.on_cpu() && !options.brute_force) {
+    Usage("the CPU is no referee of itself; name --referee brute_force");
+  }
   return options;
 }
 
-// Unit vectors, of which some lie close together.
-std::vector<float> UnitVector(int dimension, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<float> normal;
-  std::vector<float> numbers(dimension);
-  float squares = 0;
-  for (float& number : numbers) {
-    number = normal(random);
-    squares += number * number;
-  }
-  for (float& number : numbers) number /= std::sqrt(squares);
-  return numbers;
-}
-
-std::vector<uint16_t> MadeUpRows(const Options& options, ComputePool* pool) {
-  constexpr int64_t kCentres = 1000;
-  std::vector<std::vector<float>> centres(kCentres);
-  for (int64_t i = 0; i < kCentres; ++i) centres[i] = UnitVector(options.dimension, i);
-  std::vector<uint16_t> rows(options.rows * options.dimension);
-  pool->ParallelFor(options.rows, 1024, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      // Cheap noise, as uniform numbers of the right length.
-      std::minstd_rand random(static_cast<uint32_t>(row) * 2654435761u + 1);
-      const float scale = std::sqrt(3.0f / options.dimension);
-      std::vector<float> numbers = centres[row % kCentres];
-      for (float& number : numbers) {
-        number += scale * (static_cast<float>(random()) / 1073741824.0f - 1.0f);
-      }
-      Float32ToFloat16(numbers.data(), numbers.size(),
-                       reinterpret_cast<char*>(rows.data() + row * options.dimension));
-    }
-  });
-  return rows;
-}
-
-EmbeddingMatrix MadeUpQueries(int64_t count, int dimension) {
-  EmbeddingMatrix queries(count, dimension);
-  for (int64_t i = 0; i < count; ++i) {
-    const std::vector<float> query = UnitVector(dimension, 1000000 + i);
-    std::copy(query.begin(), query.end(), queries.mutable_row(i).begin());
-  }
-  return queries;
-}
-
-template <typename T>
-T ValueOrDie(absl::StatusOr<T> value, int exit_status) {
-  if (value.ok()) return *std::move(value);
-  std::fprintf(stderr, "device_check: %s\n", value.status().ToString().c_str());
-  std::exit(exit_status);
-}
-
-Lists Search(const VectorIndex& index, const EmbeddingMatrix& queries, int top_k) {
+SearchOptions TopOf(int top_k) {
   SearchOptions options;
   options.top_k = top_k;
-  return ValueOrDie(index.Search(queries, options, CallContext::Unbounded()), 1);
+  return options;
 }
 
-// Of the first query whose lists differ; -1: none.
-int FirstDifference(const Lists& a, const Lists& b) {
-  for (size_t i = 0; i < a.size(); ++i) {
-    const bool same =
-        std::equal(a[i].begin(), a[i].end(), b[i].begin(), b[i].end(),
-                   [](const Neighbor& x, const Neighbor& y) {
-                     return x.row == y.row && std::memcmp(&x.score, &y.score, sizeof(x.score)) == 0;
-                   });
-    if (!same) return static_cast<int>(i);
-  }
-  return -1;
-}
+// What is searched, and where it lies.
+struct Subject {
+  std::unique_ptr<VectorIndex> index;
+  double bytes = 0;
+  device::Ceilings ceilings;
+};
 
-double MedianSeconds(const VectorIndex& index, const EmbeddingMatrix& queries, int top_k) {
-  std::vector<double> seconds;
-  for (int i = 0; i < kRounds; ++i) {
+// Of the fastest of some copies by all threads.
+double CopiedBytesPerSecond(ComputePool* pool) {
+  constexpr int64_t kBytes = int64_t{256} << 20;
+  const std::vector<char> from(kBytes, 1);
+  std::vector<char> to(kBytes);
+  double fastest = 1e9;
+  for (int i = 0; i < 10; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    Search(index, queries, top_k);
-    seconds.push_back(Seconds(std::chrono::steady_clock::now() - start).count());
+    pool->ParallelFor(kBytes, 1 << 20, [&](int64_t begin, int64_t end) {
+      std::memcpy(to.data() + begin, from.data() + begin, end - begin);
+    });
+    fastest = std::min(fastest, Seconds(std::chrono::steady_clock::now() - start).count());
   }
-  std::nth_element(seconds.begin(), seconds.begin() + kRounds / 2, seconds.end());
-  return seconds[kRounds / 2];
+  return 2.0 * kBytes / fastest;
+}
+
+Subject OpenOnCpu(const VectorView& rows, ComputePool* pool) {
+  return {ValueOrDie(OpenFlatIndex(rows, pool), 1),
+          static_cast<double>(rows.rows) * rows.dimension * sizeof(uint16_t),
+          {CopiedBytesPerSecond(pool), 0}};
+}
+
+Subject OpenOnDevice(const VectorView& rows, int device, ComputePool* pool) {
+  const auto devices = ValueOrDie(CudaScanDevices(), 3);
+  Subject subject;
+  subject.ceilings = ValueOrDie(device::MeasureCudaCeilings(device), 3);
+  const auto start = std::chrono::steady_clock::now();
+  auto scan = ValueOrDie(devices->Load(rows, /*order=*/{}, device, CallContext::Unbounded()), 3);
+  // Of one reading of the rows, as they lie there.
+  subject.bytes =
+      static_cast<double>(rows.rows) * DeviceLayout(rows.dimension).numbers * sizeof(uint16_t);
+  std::printf("loaded in %.2f s\n", Seconds(std::chrono::steady_clock::now() - start).count());
+  subject.index = ValueOrDie(OpenDeviceFlatIndex(rows, std::move(scan), pool), 1);
+  return subject;
+}
+
+// "" if the first of `found` are as they should be; else which is not, and why.
+std::string Wrong(const std::vector<PlainList>& expected, const Lists& found, int top_k) {
+  for (size_t i = 0; i < std::min(expected.size(), found.size()); ++i) {
+    const std::string difference = DifferenceFrom(expected[i], found[i], top_k);
+    if (!difference.empty()) return absl::StrCat("query ", i, ": ", difference);
+  }
+  return "";
+}
+
+std::string Wrong(const VectorIndex& cpu, const EmbeddingMatrix& queries, const Lists& found,
+                  int top_k) {
+  const int first = FirstDifference(found, Search(cpu, queries, TopOf(top_k)));
+  return first < 0 ? "" : absl::StrCat("query ", first, " is the first");
 }
 
 int Run(const Options& options) {
+  // Before rows are made, which takes a while.
+  const std::string name =
+      options.on_cpu()
+          ? "the CPU"
+          : ValueOrDie(ValueOrDie(CudaScanDevices(), 3)->Describe(options.device), 3).name;
   ComputePool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
-  const std::vector<uint16_t> numbers = MadeUpRows(options, &pool);
+  const std::vector<uint16_t> numbers = MadeUpRows(options.rows, options.dimension, &pool);
   const VectorView rows = {numbers.data(), options.rows, options.dimension, options.dimension,
                            Dtype::kFloat16};
-  const auto start = std::chrono::steady_clock::now();
-  const auto devices = ValueOrDie(CudaScanDevices(), 3);
-  auto scan = ValueOrDie(devices->Load(rows, options.device, CallContext::Unbounded()), 3);
-  const double loading = Seconds(std::chrono::steady_clock::now() - start).count();
-  const double bytes = static_cast<double>(scan->byte_count().device);
-  const auto device = ValueOrDie(OpenDeviceFlatIndex(rows, std::move(scan), &pool), 1);
-  const auto cpu = ValueOrDie(OpenFlatIndex(rows, &pool), 1);
-  std::printf("%lld rows of %d, top %d; %.2f GB on the device, loaded in %.2f s\n",
-              static_cast<long long>(options.rows), options.dimension, options.top_k, bytes / 1e9,
-              loading);
-  bool same = true;
+  const Subject subject =
+      options.on_cpu() ? OpenOnCpu(rows, &pool) : OpenOnDevice(rows, options.device, &pool);
+  std::printf("%lld rows of %d, top %d; %.2f GB on %s\n", static_cast<long long>(options.rows),
+              options.dimension, options.top_k, subject.bytes / 1e9, name.c_str());
+  nlohmann::json json = {{"program", "device_check"},
+                         {"device", name},
+                         {"rows", options.rows},
+                         {"dimension", options.dimension},
+                         {"top_k", options.top_k},
+                         {"bytes", subject.bytes},
+                         {"referee", options.brute_force ? "brute_force" : "cpu"},
+                         {"ceilings", TellCeilings(subject.ceilings)}};
+  std::unique_ptr<VectorIndex> cpu;
+  std::vector<PlainList> expected;
+  if (options.brute_force) {
+    expected = BruteForce(rows, MadeUpQueries(kBruteForceQueries, options.dimension), options.top_k,
+                          &pool);
+  } else {
+    cpu = ValueOrDie(OpenFlatIndex(rows, &pool), 1);
+  }
+  bool good = true;
   for (const int batch : kBatches) {
     const EmbeddingMatrix queries = MadeUpQueries(batch, options.dimension);
-    const int differs = FirstDifference(Search(*device, queries, options.top_k),
-                                        Search(*cpu, queries, options.top_k));
-    const double seconds = MedianSeconds(*device, queries, options.top_k);
+    const Lists found = Search(*subject.index, queries, TopOf(options.top_k));
+    const std::string wrong = cpu == nullptr ? Wrong(expected, found, options.top_k)
+                                             : Wrong(*cpu, queries, found, options.top_k);
+    const double seconds = MedianSeconds(
+        kRounds, [&](int /*round*/) { Search(*subject.index, queries, TopOf(options.top_k)); });
     std::printf("batch %3d  %9.3f ms  %10.0f queries a second  %6.0f GB/s of one reading  %s\n",
-                batch, seconds * 1e3, batch / seconds, bytes / seconds / 1e9,
-                differs < 0 ? "as the CPU" : "DIFFERS FROM THE CPU");
-    if (differs >= 0) std::printf("  query %d is the first\n", differs);
-    same = same && differs < 0;
+                batch, seconds * 1e3, batch / seconds, subject.bytes / seconds / 1e9,
+                !wrong.empty()   ? "WRONG"
+                : cpu == nullptr ? "as a brute force"
+                                 : "as the CPU");
+    if (!wrong.empty()) std::printf("  %s\n", wrong.c_str());
+    good = good && wrong.empty();
+    json["searches"].push_back(
+        {{"batch", batch},
+         {"seconds", seconds},
+         {"bytes", subject.bytes},
+         {"operations", 2.0 * batch * static_cast<double>(options.rows) * options.dimension},
+         {"wrong", wrong}});
   }
-  return same ? 0 : 1;
+  if (options.ivf_rows > 0 && !options.on_cpu() && !options.brute_force) {
+    VectorView some = rows;
+    some.rows = std::min(rows.rows, options.ivf_rows);
+    good = CheckIvf(some, *ValueOrDie(CudaScanDevices(), 3), options.device, options.top_k, &pool,
+                    &json["searches"]) &&
+           good;
+  }
+  if (!WriteJson(options.json, json)) return 1;
+  return good ? 0 : 1;
 }
 
 }  // namespace

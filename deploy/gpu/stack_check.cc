@@ -1,12 +1,11 @@
 // Whether transformer blocks on a GPU compute what the CPU does, and how fast: of made-up weights
 // of BERT's base size.
 //
-//   stack_check --device 0 --layers 12
+//   stack_check --device 0 --layers 12 --json models.json
 //
 // Ends with 0 if all of it is as close as the precision lets it be, with 1 if not, and with 3 where
 // there is no GPU that can be used.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -23,15 +22,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/base/compute_pool.h"
+#include "common/device/ceilings.h"
 #include "common/kernels/block_stack.h"
 #include "common/kernels/device_stack.h"
 #include "common/kernels/kernel_choice.h"
 #include "common/kernels/pool_team.h"
+#include "deploy/gpu/check_output.h"
+#include "nlohmann/json.hpp"
 
 namespace sightline::kernels {
 namespace {
-
-using Seconds = std::chrono::duration<double>;
 
 constexpr StackShape kBase = {768, 12, 3072, 1e-12f};
 // Of which the median is told.
@@ -55,10 +55,12 @@ constexpr Load kLoads[] = {
 struct Options {
   int device = 0;
   int layers = 12;
+  std::string json;
 };
 
 [[noreturn]] void Usage(absl::string_view problem) {
-  std::fprintf(stderr, "stack_check: %s\nusage: stack_check [--device N] [--layers N]\n",
+  std::fprintf(stderr,
+               "stack_check: %s\nusage: stack_check [--device N] [--layers N] [--json FILE]\n",
                std::string(problem).c_str());
   std::exit(2);
 }
@@ -67,12 +69,17 @@ Options ReadOptions(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; i += 2) {
     const absl::string_view name = argv[i];
+    if (name == "--json" && i + 1 < argc) {
+      options.json = argv[i + 1];
+      continue;
+    }
     int* const value = name == "--device"   ? &options.device
                        : name == "--layers" ? &options.layers
                                             : nullptr;
     if (value == nullptr || i + 1 == argc || !absl::SimpleAtoi(argv[i + 1], value) || *value < 0 ||
         *value > 255) {
-      Usage(absl::StrCat("cannot read '", name, "'; it is one of these, and a number up to 255"));
+      Usage(absl::StrCat("cannot read '", name,
+                         "'; it is one of these, and a value, of numbers up to 255"));
     }
   }
   if (options.layers == 0) Usage("--layers is 1 at least");
@@ -169,28 +176,27 @@ double OperationsOf(const Load& load, int layers) {
 }
 
 // The first pass is launched, the others are as it was recorded: with the same bits.
-bool Check(DeviceStack* stack, const Pass& pass, const Load& load, int layers,
-           const std::vector<float>& expected, double allowed) {
+nlohmann::json Check(DeviceStack* stack, const Pass& pass, const Load& load, int layers,
+                     const std::vector<float>& expected, double allowed) {
   std::vector<float> found(expected.size()), again(expected.size());
-  std::vector<double> seconds;
   bool same = true, recorded = false;
-  for (int i = 0; i < kRounds; ++i) {
+  const double median = MedianSeconds(kRounds, [&](int round) {
     PassStats stats;
-    const auto start = std::chrono::steady_clock::now();
-    MustBe(stack->Run(pass.sequences, load.readout, i == 0 ? found.data() : again.data(), &stats));
-    seconds.push_back(Seconds(std::chrono::steady_clock::now() - start).count());
-    same = same && (i == 0 || found == again);
+    MustBe(
+        stack->Run(pass.sequences, load.readout, round == 0 ? found.data() : again.data(), &stats));
+    same = same && (round == 0 || found == again);
     recorded = stats.was_recorded;
-  }
-  std::nth_element(seconds.begin(), seconds.begin() + kRounds / 2, seconds.end());
-  const double median = seconds[kRounds / 2];
+  });
   const double off = RootMeanSquare(found, expected);
+  const double operations = OperationsOf(load, layers);
   std::printf("  %-24s  %8.3f ms  %7.1f TFLOP/s  off by %.2g  %s\n", load.what, median * 1e3,
-              OperationsOf(load, layers) / median / 1e12, off,
-              off <= allowed ? "close" : "TOO FAR FROM THE CPU");
-  if (!recorded) std::printf("  NOT RECORDED\n");
-  if (!same) std::printf("  OTHER BITS WHEN IT WAS RECORDED\n");
-  return off <= allowed && same && recorded;
+              operations / median / 1e12, off, off <= allowed ? "close" : "TOO FAR FROM THE CPU");
+  std::string wrong = off <= allowed ? "" : "too far from the CPU";
+  if (!recorded) wrong = "not recorded";
+  if (!same) wrong = "other bits when it was recorded";
+  if (!recorded || !same) std::printf("  WRONG: %s\n", wrong.c_str());
+  return {{"load", load.what}, {"seconds", median},  {"operations", operations},
+          {"off_by", off},     {"allowed", allowed}, {"wrong", wrong}};
 }
 
 int Run(const Options& options) {
@@ -199,9 +205,14 @@ int Run(const Options& options) {
   BlockStack cpu(*KernelFor("float32", ThisCpu()), kBase);
   for (int i = 0; i < options.layers; ++i) cpu.Add(block.weights());
   const auto devices = ValueOrDie(CudaStackDevices(), 3);
-  std::printf("%s, %d layers of 768, 12 heads, 3072\n",
-              ValueOrDie(devices->Describe(options.device), 3).name.c_str(), options.layers);
-  bool close = true;
+  const std::string name = ValueOrDie(devices->Describe(options.device), 3).name;
+  std::printf("%s, %d layers of 768, 12 heads, 3072\n", name.c_str(), options.layers);
+  nlohmann::json json = {
+      {"program", "stack_check"},
+      {"device", name},
+      {"layers", options.layers},
+      {"ceilings", TellCeilings(ValueOrDie(device::MeasureCudaCeilings(options.device), 3))}};
+  bool good = true;
   for (const char* precision : kStackPrecisions) {
     DeviceStackOptions of;
     of.shape = kBase;
@@ -215,12 +226,15 @@ int Run(const Options& options) {
     const double allowed = (std::string(precision) == "float32" ? 2e-6 : 6e-3) * options.layers;
     for (const Load& load : kLoads) {
       const Pass pass(load);
-      close = Check(stack.get(), pass, load, options.layers, Expected(cpu, pass, load, &pool),
-                    allowed) &&
-              close;
+      nlohmann::json checked =
+          Check(stack.get(), pass, load, options.layers, Expected(cpu, pass, load, &pool), allowed);
+      checked["precision"] = precision;
+      good = good && checked["wrong"] == "";
+      json["passes"].push_back(std::move(checked));
     }
   }
-  return close ? 0 : 1;
+  if (!WriteJson(options.json, json)) return 1;
+  return good ? 0 : 1;
 }
 
 }  // namespace

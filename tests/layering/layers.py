@@ -21,7 +21,7 @@ LAYERS = [
 OWNERS = [
     ("LibTorch", r"(torch|ATen|c10|caffe2)/",
      ["common/models", "common/training", "services/trainer"]),
-    ("FAISS", r"faiss/", ["common/index"]),
+    ("FAISS", r"faiss/", ["common/index", "deploy/gpu"]),
     ("CUDA", r"(cuda_|cublas|nvtx)", ["common/device"]),
     ("gRPC", r"grpc(pp)?/", ["common/rpc", "common/clients", "services/*_service"]),
     ("messages of the wire, `sightline/v1/*.pb.h`", r"sightline/v1/",

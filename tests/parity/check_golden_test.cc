@@ -15,6 +15,8 @@
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
 #include "common/formats/safetensors.h"
+#include "common/models/execution.h"
+#include "tests/common/kernels/host_stack_devices.h"
 #include "tests/parity/golden_families.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -29,9 +31,10 @@ struct Outcome {
   std::string output;
 };
 
-Outcome Check(const std::string& directory, GoldenPath path = GoldenPath::kExact) {
+Outcome Check(const std::string& directory, GoldenPath path = GoldenPath::kExact,
+              const Execution& execution = {}) {
   std::ostringstream out;
-  const int exit_code = CheckGolden(directory, path, out);
+  const int exit_code = CheckGolden(directory, path, out, execution);
   return {exit_code, out.str()};
 }
 
@@ -213,6 +216,31 @@ TEST_CASE("every family either keeps its bound with stored features or stores no
     REQUIRE(outcome.exit_code == 2);
     REQUIRE(absl::StrContains(outcome.output, "only retrieves"));
   }
+}
+
+// Of SGRAF.
+const std::set<std::string> kWithoutBlocks = {"saf", "saf_temde", "sgr", "sgr_temde"};
+
+TEST_CASE("a device meets all goldens, in bfloat16 within its bound") {
+  const auto devices = std::make_shared<const kernels::HostStackDevices>();
+  for (const std::string precision : {"float32", "bfloat16"}) {
+    for (const auto& [folder, numbers] : kFolders) {
+      const Outcome outcome =
+          Check(std::string(kGoldens) + folder, GoldenPath::kExact, {"cuda:0", precision, devices});
+      INFO(folder << " in " << precision << ": " << outcome.output);
+      if (precision == "bfloat16" && kWithoutBlocks.count(folder) > 0) {
+        REQUIRE(outcome.exit_code == 1);
+        REQUIRE(absl::StrContains(outcome.output, "without transformer blocks"));
+        continue;
+      }
+      REQUIRE(outcome.exit_code == 0);
+      REQUIRE(absl::StrContains(LastLine(outcome.output),
+                                " over " + std::to_string(numbers) + " numbers"));
+      // float32 comes nearer.
+      if (precision == "bfloat16") REQUIRE(ErrorIn(outcome.output) > 1e-4);
+    }
+  }
+  REQUIRE(devices->device().launches() > 0);
 }
 
 TEST_CASE("a changed expectation fails, one within the tolerance does not") {

@@ -36,9 +36,11 @@ absl::Status ConfigError(absl::string_view key, absl::string_view wanted) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<GoldenCase>> GoldenCase::Open(absl::string_view directory) {
+absl::StatusOr<std::unique_ptr<GoldenCase>> GoldenCase::Open(absl::string_view directory,
+                                                             const Execution& execution) {
   auto golden = absl::WrapUnique(new GoldenCase());
   golden->directory_ = std::string(directory);
+  golden->execution_ = execution;
   ASSIGN_OR_RETURN(const std::string config, ReadFile(JoinPath(directory, "config.json")));
   golden->config_ = nlohmann::json::parse(config, nullptr, /*allow_exceptions=*/false);
   if (!golden->config_.is_object()) {

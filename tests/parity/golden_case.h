@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/formats/safetensors.h"
+#include "common/models/execution.h"
 #include "nlohmann/json.hpp"
 
 namespace sightline {
@@ -33,10 +34,12 @@ struct IntTensor {
 
 class GoldenCase {
  public:
-  // Errors name the file.
-  static absl::StatusOr<std::unique_ptr<GoldenCase>> Open(absl::string_view directory);
+  // `execution` is how its model computes.  Errors name the file.
+  static absl::StatusOr<std::unique_ptr<GoldenCase>> Open(absl::string_view directory,
+                                                          const Execution& execution = {});
 
   const std::string& directory() const { return directory_; }
+  const Execution& execution() const { return execution_; }
   const std::string& weights_bytes() const { return weights_bytes_; }
 
   // Values of config.json.  InvalidArgument if missing, of another type, or (integers)
@@ -55,6 +58,7 @@ class GoldenCase {
                                            int rank) const;
 
   std::string directory_;
+  Execution execution_;
   nlohmann::json config_;
   std::string weights_bytes_;
   std::unique_ptr<Safetensors> weights_;

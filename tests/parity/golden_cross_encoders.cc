@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<GoldenCase>> TwoTowersOf(const GoldenCase& golden
   }
   RETURN_IF_ERROR(
       WriteFileAtomically(directory.File("weights.safetensors"), SerializeSafetensors(towers)));
-  return GoldenCase::Open(directory.path());
+  return GoldenCase::Open(directory.path(), golden.execution());
 }
 
 // The case's captions and regions; SGRAF's regions have no boxes.

@@ -9,11 +9,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "common/base/dtype.h"
+#include "common/models/execution.h"
 #include "tests/parity/golden_case.h"
 
 namespace sightline {
 
-// In float32 throughout.  What each folder must expect is said in the goldens' own README.
+// In the precision of the case's execution.  What each folder must expect is said in the goldens'
+// own README.
 absl::Status CompareLightningDot(const GoldenCase& golden, GoldenComparison* comparison);
 absl::Status CompareM3p(const GoldenCase& golden, GoldenComparison* comparison);
 absl::Status CompareOscar(const GoldenCase& golden, GoldenComparison* comparison);
@@ -33,16 +35,17 @@ absl::Status CompareStoredUniter(const GoldenCase& golden, Dtype dtype,
                                  GoldenComparison* comparison);
 
 enum class GoldenPath {
-  kExact,    // the network, in float32
+  kExact,    // the network
   kFloat16,  // scores as the reranker gives them, of features that are stored so
   kInt8,
 };
 
-// The whole program: compares the folder's case and ends `out` with
+// The whole program: compares the folder's case, computed as `execution` says, and ends `out` with
 // `max_abs_error: X over N numbers`.  0 if N > 0 and X is within the bound of README.md; 1 if
 // the model differs or something expected is missing or not finite; 2 if the folder cannot
 // be read, is of an unknown family, or of one that stores nothing and scores were asked for.
-int CheckGolden(absl::string_view directory, GoldenPath path, std::ostream& out);
+int CheckGolden(absl::string_view directory, GoldenPath path, std::ostream& out,
+                const Execution& execution = {});
 
 }  // namespace sightline
 

@@ -113,6 +113,7 @@ absl::StatusOr<std::unique_ptr<GoldenModel>> GoldenModel::Convert(const GoldenCa
   ASSIGN_OR_RETURN(result->bundle_, WriteConversion(result->store_.path(), conversion, {}));
   ModelOptions model_options;
   model_options.pool = &result->pool_;
+  model_options.execution = golden.execution();
   ASSIGN_OR_RETURN(result->model_, LoadModel(result->bundle_, model_options));
   return result;
 }
