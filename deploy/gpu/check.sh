@@ -99,8 +99,6 @@ command_of() {  # PART; into `command`
   fi
 }
 
-# The first that does not hold does not keep others from being looked at, but nothing goes without
-# programs.
 # An interrupt ends what runs, which timeout has put into a process group of its own.
 child=''
 trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null; exit 130' INT TERM
@@ -113,6 +111,8 @@ within() {  # SECONDS COMMAND...
   return "$status"
 }
 
+# The first that does not hold does not keep others from being looked at, but nothing goes without
+# programs.
 readonly began=$SECONDS
 result=0 lines=() json=()
 for part in "${parts[@]}"; do

@@ -15,6 +15,7 @@
 #include "common/config/exit_status.h"
 #include "common/dataset/region_file.h"
 #include "services/corpus_encoder/corpus_encoder.h"
+#include "services/corpus_encoder/work_folder.h"
 #include "tests/common/kernels/host_stack_devices.h"
 #include "tests/common/models/tiny_model.h"
 #include "tests/support/catch.h"
@@ -64,6 +65,9 @@ class Rig {
 
   CorpusEncoderConfig& config() { return config_; }
   const std::string& store() const { return store_.path(); }
+  std::string WorkFile(absl::string_view name) const {
+    return JoinPath(WorkDirectory(store(), "images"), name);
+  }
 
   void UseDevice(std::shared_ptr<const kernels::StackDevices> devices) {
     config_.place.execution.device = "cuda:0";
@@ -158,7 +162,7 @@ TEST_CASE("what was encoded in another precision says so, with how far it agrees
   CHECK(difference > 0);
   CHECK(difference < 0.05f);
   // The report lies in the work folder, and what follows is carried over from the same precision.
-  CHECK(!ListFilesBelow(rig.store() + "/work/images/precision")->empty());
+  CHECK(!ListFilesBelow(rig.WorkFile("precision"))->empty());
   rig.config().job.unit_size = 5;
   const auto next = rig.Run();
   REQUIRE(next.status() == absl::OkStatus());
@@ -188,7 +192,7 @@ TEST_CASE("a precision that agrees too little is refused before anything is enco
   rig.UseDevice(std::make_shared<const kernels::HostStackDevices>());
   rig.config().precision.policy.precision = "int8";
   CHECK(HasReason(rig.Run().status(), reasons::kPrecisionMissing));
-  CHECK(!FileExists(rig.store() + "/work/images/FORMAT"));
+  CHECK(!FileExists(rig.WorkFile("FORMAT")));
 }
 
 TEST_CASE("a device that cannot be used ends the job, which may be tried again") {
