@@ -19,6 +19,7 @@
 //   warp.Step([&](int lane) { ... });         // by each lane; none sees what another writes
 //   PerLane<float> other = warp.Xor(mine, 8); // of each lane what lane ^ 8 has
 //   int sum = warp.Sum(counts);               // of a PerLane<int>
+//   warp.MultiplyTiles(left, right, out);     // lane's parts by functions of it; tiles.h
 //
 // What a thread keeps between two steps is PerThread, or PerLane within a warp; all else outside of
 // the steps is the same for all threads.  HostDevice (host_device.h) runs kernels so in tests,
@@ -126,6 +127,20 @@ SIGHTLINE_DEVICE void ReadFour(const Bfloat16* from, float (&to)[4]) {
   to[3] = Wide(Bfloat16{numbers.w});
 }
 
+// The same as they are.
+SIGHTLINE_DEVICE void ReadFour(const Bfloat16* from, Bfloat16 (&to)[4]) {
+  const ushort4 numbers = *reinterpret_cast<const ushort4*>(from);
+  to[0].bits = numbers.x;
+  to[1].bits = numbers.y;
+  to[2].bits = numbers.z;
+  to[3].bits = numbers.w;
+}
+
+SIGHTLINE_DEVICE void WriteFour(const Bfloat16 (&from)[4], Bfloat16* to) {
+  *reinterpret_cast<ushort4*>(to) =
+      make_ushort4(from[0].bits, from[1].bits, from[2].bits, from[3].bits);
+}
+
 SIGHTLINE_DEVICE void WriteFour(const float (&from)[4], float* to) {
   *reinterpret_cast<float4*>(to) = make_float4(from[0], from[1], from[2], from[3]);
 }
@@ -161,6 +176,11 @@ SIGHTLINE_DEVICE float Root(float number) {
 
 SIGHTLINE_DEVICE float Exp(float number) {
   return expf(number);
+}
+
+// 2 to the power of `number`.
+SIGHTLINE_DEVICE float Exp2(float number) {
+  return exp2f(number);
 }
 
 // The exact one (Hendrycks and Gimpel, 2016).
@@ -203,6 +223,14 @@ inline void ReadFour(const Bfloat16* from, float (&to)[4]) {
   for (int i = 0; i < 4; ++i) to[i] = Wide(from[i]);
 }
 
+inline void ReadFour(const Bfloat16* from, Bfloat16 (&to)[4]) {
+  std::memcpy(to, from, sizeof(to));
+}
+
+inline void WriteFour(const Bfloat16 (&from)[4], Bfloat16* to) {
+  std::memcpy(to, from, sizeof(from));
+}
+
 inline void WriteFour(const float (&from)[4], float* to) {
   std::memcpy(to, from, sizeof(from));
 }
@@ -233,6 +261,10 @@ inline float Root(float number) {
 
 inline float Exp(float number) {
   return std::exp(number);
+}
+
+inline float Exp2(float number) {
+  return std::exp2(number);
 }
 
 inline float Gelu(float number) {

@@ -20,6 +20,7 @@
 #include "common/base/status_macros.h"
 #include "common/device/block.h"
 #include "common/device/device_info.h"
+#include "common/device/tiles.h"
 
 namespace sightline::device {
 
@@ -41,6 +42,12 @@ class CudaWarp {
     PerLane<T> got;
     got[0] = __shfl_xor_sync(0xFFFFFFFFu, of[0], mask);
     return got;
+  }
+
+  template <typename Left, typename Right, typename Out>
+  SIGHTLINE_DEVICE void MultiplyTiles(const Left& left, const Right& right, const Out& out) const {
+    const int lane = static_cast<int>(threadIdx.x % kLanes);
+    device::MultiplyTiles(left(lane), right(lane), out(lane));
   }
 };
 
@@ -256,6 +263,50 @@ class CudaDevice {
   // Since it was opened; of recorded copies those that were asked for one by one.
   CopiedBytes copied() const { return copied_; }
 
+  // Another stream of this device, which another thread may use meanwhile.
+  absl::StatusOr<CudaDevice> NewStream() const { return Open(index_); }
+
+  // What a stream has been asked for until it is marked.  Goes before its device.
+  class Event {
+   public:
+    Event(int device, cudaEvent_t event) : device_(device), event_(event) {}
+    ~Event() {
+      if (event_ == nullptr) return;
+      (void)cudaSetDevice(device_);
+      (void)cudaEventDestroy(event_);
+    }
+    Event(Event&& other) noexcept
+        : device_(other.device_), event_(std::exchange(other.event_, nullptr)) {}
+    Event& operator=(Event&&) = delete;
+
+    absl::Status Wait() const {
+      return StatusOf(cudaEventSynchronize(event_), "waiting for the device");
+    }
+
+   private:
+    friend class CudaDevice;
+    int device_;
+    cudaEvent_t event_;
+  };
+
+  // To be marked in this stream.
+  absl::StatusOr<Event> NewEvent() const {
+    RETURN_IF_ERROR(Use());
+    cudaEvent_t event = nullptr;
+    RETURN_IF_ERROR(StatusOf(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+                             "making an event of the device"));
+    return Event(index_, event);
+  }
+  absl::Status Mark(const Event& event) {
+    RETURN_IF_ERROR(Use());
+    return StatusOf(cudaEventRecord(event.event_, stream_), "marking a stream");
+  }
+  // What is asked for from now on is done after that.
+  absl::Status After(const Event& event) {
+    RETURN_IF_ERROR(Use());
+    return StatusOf(cudaStreamWaitEvent(stream_, event.event_, 0), "waiting for another stream");
+  }
+
   // For libraries that launch kernels of their own.
   cudaStream_t stream() const { return stream_; }
 
@@ -277,7 +328,7 @@ class CudaDevice {
   }
 
   // The thread's calls go to this device.
-  absl::Status Use() {
+  absl::Status Use() const {
     return StatusOf(cudaSetDevice(index_), absl::StrCat("device ", index_, " cannot be used"));
   }
 

@@ -62,6 +62,9 @@ class CudaProducts {
   }
 
  private:
+  // Of every matrix, in bytes.
+  static constexpr uint32_t kAlignment = 16;
+
   struct Deleter {
     void operator()(cublasLtHandle_t handle) const { (void)cublasLtDestroy(handle); }
     void operator()(cublasLtMatmulDesc_t product) const {
@@ -168,6 +171,16 @@ class CudaProducts {
         cublasLtMatmulPreferenceSetAttribute(created, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
                                              &workspace, sizeof(workspace)),
         "choosing an algorithm"));
+    // Rows of a product may begin in the middle of what was reserved; without this the library
+    // takes them to lie as that does.
+    const uint32_t alignment = kAlignment;
+    for (const auto attribute :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      RETURN_IF_ERROR(StatusOf(
+          cublasLtMatmulPreferenceSetAttribute(created, attribute, &alignment, sizeof(alignment)),
+          "choosing an algorithm"));
+    }
     // Sums of parts of a product are float32, too.
     const uint32_t reduction = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     RETURN_IF_ERROR(StatusOf(

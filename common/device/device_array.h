@@ -3,6 +3,7 @@
 #define SIGHTLINE_COMMON_DEVICE_DEVICE_ARRAY_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,6 +31,16 @@ class DeviceArray {
     data_ = static_cast<T*>(memory);
     count_ = count;
     return absl::OkStatus();
+  }
+
+  // Likewise, for `numbers`, of which there is one at least; they have been copied when it returns.
+  absl::Status ReserveCopy(Device* device, const std::vector<T>& numbers) {
+    RETURN_IF_ERROR(Reserve(device, static_cast<int64_t>(numbers.size())));
+    const absl::Status asked = device->CopyIn(data_, numbers.data(), Bytes(count_));
+    // In any case: the numbers go with the caller.
+    const absl::Status done = device->Wait();
+    RETURN_IF_ERROR(asked);
+    return done;
   }
 
   T* data() const { return data_; }

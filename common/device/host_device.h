@@ -3,6 +3,7 @@
 #ifndef SIGHTLINE_COMMON_DEVICE_HOST_DEVICE_H_
 #define SIGHTLINE_COMMON_DEVICE_HOST_DEVICE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -17,8 +18,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/mutex.h"
 #include "common/device/block.h"
 #include "common/device/device_info.h"
+#include "common/device/tiles.h"
 
 namespace sightline::device {
 
@@ -44,6 +47,19 @@ class HostWarp {
     PerLane<T> got;
     for (int lane = 0; lane < kLanes; ++lane) got[lane] = of[lane ^ mask];
     return got;
+  }
+
+  template <typename Left, typename Right, typename Out>
+  void MultiplyTiles(const Left& left, const Right& right, const Out& out) const {
+    LeftTile lefts[kLanes];
+    RightTile rights[kLanes];
+    ProductTile* outs[kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) {
+      lefts[lane] = left(lane);
+      rights[lane] = right(lane);
+      outs[lane] = out(lane);
+    }
+    device::MultiplyTiles(lefts, rights, outs);
   }
 
  private:
@@ -78,50 +94,121 @@ class HostBlock {
 };
 
 // As CudaDevice, at the latest possible moment: what is asked for is done by Wait.  Copies are the
-// same device.
+// same device and the same stream of it.
 class HostDevice {
+  struct AllStreams {
+    explicit AllStreams(int64_t memory_bytes) : left(memory_bytes) {}
+
+    absl::Status Failure() EXCLUDES(mutex) {
+      MutexLock lock(mutex);
+      return failure;
+    }
+
+    std::atomic<int64_t> left;
+    std::atomic<bool> records{true};
+    Mutex mutex;
+    int64_t launches GUARDED_BY(mutex) = 0;
+    std::map<std::type_index, int64_t> launches_of GUARDED_BY(mutex);
+    absl::Status failure GUARDED_BY(mutex);
+    int64_t requests_left GUARDED_BY(mutex) = -1;  // until it breaks; negative: it does not
+    absl::Status later_failure GUARDED_BY(mutex);
+  };
+
+  // A stream's.
+  struct State {
+    using Work = std::vector<std::function<void()>>;
+
+    // All that was asked for before, in its order, whoever else waits for it.
+    void RunAll() EXCLUDES(running, mutex) {
+      MutexLock alone(running);
+      Work work;
+      {
+        MutexLock lock(mutex);
+        work.swap(waiting);
+      }
+      for (const auto& each : work) each();
+    }
+
+    void Add(std::function<void()> work) EXCLUDES(mutex) {
+      MutexLock lock(mutex);
+      (recording == nullptr ? waiting : *recording).push_back(std::move(work));
+    }
+
+    // From now on to `to`; null: no more.
+    void RecordTo(Work* to) EXCLUDES(mutex) {
+      MutexLock lock(mutex);
+      recording = to;
+    }
+
+    CopiedBytes copied;
+    Mutex running;
+    Mutex mutex;
+    Work waiting GUARDED_BY(mutex);
+    Work* recording GUARDED_BY(mutex) = nullptr;
+  };
+
  public:
   // With `memory_bytes` to give.
-  explicit HostDevice(int64_t memory_bytes = INT64_MAX) : state_(std::make_shared<State>()) {
-    state_->left = memory_bytes;
+  explicit HostDevice(int64_t memory_bytes = INT64_MAX)
+      : all_(std::make_shared<AllStreams>(memory_bytes)), state_(std::make_shared<State>()) {}
+
+  // Another stream of this device, which another thread may use meanwhile: memory and failures are
+  // the same, all else is its own.
+  absl::StatusOr<HostDevice> NewStream() const {
+    HostDevice stream(*this);
+    stream.state_ = std::make_shared<State>();
+    return stream;
   }
 
   absl::StatusOr<void*> Allocate(int64_t bytes) {
-    if (bytes > state_->left) {
+    const int64_t before = all_->left.fetch_sub(bytes);
+    if (bytes > before) {
+      all_->left += bytes;
       return absl::ResourceExhaustedError(
-          absl::StrCat("the device has no ", bytes, " bytes left; ", state_->left, " are free"));
+          absl::StrCat("the device has no ", bytes, " bytes left; ", before, " are free"));
     }
-    state_->left -= bytes;
     return Rubbish(bytes);
   }
   void Free(void* memory, int64_t bytes) {
     std::free(memory);
-    state_->left += bytes;
+    all_->left += bytes;
   }
   absl::StatusOr<void*> AllocateOnHost(int64_t bytes) { return Rubbish(bytes); }
   void FreeOnHost(void* memory) { std::free(memory); }
 
-  int64_t free_bytes() const { return state_->left; }
-  int64_t launches() const { return state_->launches; }
+  int64_t free_bytes() const { return all_->left; }
+  // Of all streams.
+  int64_t launches() const {
+    MutexLock lock(all_->mutex);
+    return all_->launches;
+  }
   template <typename Kernel>
   int64_t launches_of() const {
-    const auto found = state_->launches_of.find(std::type_index(typeid(Kernel)));
-    return found == state_->launches_of.end() ? 0 : found->second;
+    MutexLock lock(all_->mutex);
+    const auto found = all_->launches_of.find(std::type_index(typeid(Kernel)));
+    return found == all_->launches_of.end() ? 0 : found->second;
   }
-  // Of what was asked for and is not done.
-  size_t waiting() const { return state_->waiting.size(); }
+  // Of what was asked for in this stream and is not done.
+  size_t waiting() const {
+    MutexLock lock(state_->mutex);
+    return state_->waiting.size();
+  }
 
   // From now on all that is asked for fails so; OK: no more.
-  void Break(absl::Status failure) { state_->failure = std::move(failure); }
+  void Break(absl::Status failure) {
+    MutexLock lock(all_->mutex);
+    all_->failure = std::move(failure);
+  }
   // The same once as much more has been asked for.
   void BreakAfter(int64_t requests, absl::Status failure) {
-    state_->requests_left = requests;
-    state_->later_failure = std::move(failure);
+    MutexLock lock(all_->mutex);
+    all_->requests_left = requests;
+    all_->later_failure = std::move(failure);
   }
 
   template <typename Kernel>
   absl::Status Prepare() {
-    return state_->failure;
+    return all_->Failure();
   }
   template <typename Kernel>
   int MostBlocks() const {
@@ -142,8 +229,11 @@ class HostDevice {
   }
   template <typename Kernel>
   absl::Status Launch(int blocks, const Kernel& kernel) {
-    ++state_->launches;
-    ++state_->launches_of[std::type_index(typeid(Kernel))];
+    {
+      MutexLock lock(all_->mutex);
+      ++all_->launches;
+      ++all_->launches_of[std::type_index(typeid(Kernel))];
+    }
     return Later([=] {
       for (int i = 0; i < blocks; ++i) {
         HostBlock block(i, blocks, Kernel::kThreads);
@@ -158,15 +248,16 @@ class HostDevice {
   using Recording = std::vector<std::function<void()>>;
 
   // From now on nothing can be recorded.
-  void RefuseToRecord() { state_->records = false; }
+  void RefuseToRecord() { all_->records = false; }
 
   // Of what `ask` asks for, none of which is done.
   template <typename Ask>
   absl::StatusOr<Recording> Record(const Ask& ask) {
-    if (!state_->records) return absl::UnavailableError("somebody else waits for the device");
-    std::vector<std::function<void()>> others = std::exchange(state_->waiting, {});
+    if (!all_->records) return absl::UnavailableError("somebody else waits for the device");
+    Recording recording;
+    state_->RecordTo(&recording);
     const absl::Status asked = ask();
-    Recording recording = std::exchange(state_->waiting, std::move(others));
+    state_->RecordTo(nullptr);
     if (!asked.ok()) return asked;
     return recording;
   }
@@ -187,24 +278,39 @@ class HostDevice {
     Range& operator=(const Range&) = delete;
   };
 
+  // What a stream has been asked for until it is marked.
+  class Event {
+   public:
+    absl::Status Wait() const {
+      stream_->RunAll();
+      return all_->Failure();
+    }
+
+   private:
+    friend class HostDevice;
+    std::shared_ptr<AllStreams> all_;
+    std::shared_ptr<State> stream_;
+  };
+
+  // To be marked in this stream.
+  absl::StatusOr<Event> NewEvent() const {
+    Event event;
+    event.all_ = all_;
+    event.stream_ = state_;
+    return event;
+  }
+  absl::Status Mark(const Event& /*event*/) { return all_->Failure(); }
+  // What is asked for from now on is done after that.
+  absl::Status After(const Event& event) {
+    return Later([stream = event.stream_] { stream->RunAll(); });
+  }
+
   absl::Status Wait() {
-    for (const auto& work : std::exchange(state_->waiting, {})) work();
-    return state_->failure;
+    state_->RunAll();
+    return all_->Failure();
   }
 
  private:
-  struct State {
-    int64_t left = 0;
-    int64_t launches = 0;
-    std::map<std::type_index, int64_t> launches_of;
-    bool records = true;
-    CopiedBytes copied;
-    std::vector<std::function<void()>> waiting;
-    absl::Status failure;
-    int64_t requests_left = -1;  // until the device breaks; negative: it does not
-    absl::Status later_failure;
-  };
-
   // Exactly as much, and nothing known in it, so that sanitizers see what goes wrong.
   static void* Rubbish(int64_t bytes) {
     void* const memory = std::malloc(bytes);
@@ -213,14 +319,16 @@ class HostDevice {
   }
 
   absl::Status Later(std::function<void()> work) {
-    if (state_->requests_left >= 0 && state_->requests_left-- == 0) {
-      state_->failure = state_->later_failure;
+    MutexLock lock(all_->mutex);
+    if (all_->requests_left >= 0 && all_->requests_left-- == 0) {
+      all_->failure = all_->later_failure;
     }
-    if (state_->failure.ok()) state_->waiting.push_back(std::move(work));
-    return state_->failure;
+    if (all_->failure.ok()) state_->Add(std::move(work));
+    return all_->failure;
   }
 
-  const std::shared_ptr<State> state_;
+  const std::shared_ptr<AllStreams> all_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace sightline::device

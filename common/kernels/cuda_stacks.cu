@@ -1,4 +1,4 @@
-// Stacks of transformer blocks on devices of CUDA.
+// Stacks of transformer blocks, and layers before them, on devices of CUDA.
 #include <memory>
 #include <utility>
 
@@ -8,6 +8,8 @@
 #include "common/device/cuda_device.h"
 #include "common/device/cuda_products.h"
 #include "common/kernels/device_block_stack.h"
+#include "common/kernels/device_linear.h"
+#include "common/kernels/device_row_products.h"
 #include "common/kernels/device_stack.h"
 
 namespace sightline::kernels {
@@ -23,6 +25,14 @@ class CudaStacks : public StackDevices {
                                                    int device) const override {
     ASSIGN_OR_RETURN(auto opened, device::CudaDevice::Open(device));
     return NewDeviceStack<device::CudaDevice, device::CudaProducts>(std::move(opened), options);
+  }
+
+  absl::StatusOr<std::unique_ptr<DeviceLinear>> NewLinear(const LinearWeights& weights,
+                                                          const DeviceLinearOptions& options,
+                                                          int device) const override {
+    ASSIGN_OR_RETURN(const auto opened, device::CudaDevice::Open(device));
+    return DeviceRowProducts<device::CudaDevice, device::CudaProducts>::Make(opened, weights,
+                                                                             options);
   }
 };
 

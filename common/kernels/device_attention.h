@@ -1,9 +1,8 @@
-// Attention on a device: of sequences that lie one after another, without padding.
+// Attention on a device: of sequences that lie one after another, without padding.  Here is what
+// it is told, and how it is done in float32; device_tile_attention.h has it in bfloat16.
 //
-// Four lanes answer four queries together: each has a quarter of the numbers of all four, and of
-// what they have seen, in registers, so that a key or a value that is read from the block's memory
-// is used four times.  What has been seen is kept relative to the greatest score so far (Milakov
-// and Gimelshein, 2018), so that no score is written anywhere.
+// What has been seen is kept relative to the greatest score so far (Milakov and Gimelshein, 2018),
+// so that no score is written anywhere.
 #ifndef SIGHTLINE_COMMON_KERNELS_DEVICE_ATTENTION_H_
 #define SIGHTLINE_COMMON_KERNELS_DEVICE_ATTENTION_H_
 
@@ -21,6 +20,15 @@ inline constexpr int kQueriesOfTile = 64;
 // block index % heads.
 template <typename Number>
 struct AttendTask {
+  // What a block is to do.
+  struct Place {
+    SequenceRange range;
+    int64_t first_row;  // of the tile's queries
+    int query_count;
+    int column;    // of the head's first number
+    bool aligned;  // whether fours may be read at once
+  };
+
   const PassCounts* counts = nullptr;
   const QueryTile* tiles = nullptr;
   const SequenceRange* ranges = nullptr;
@@ -38,11 +46,34 @@ struct AttendTask {
   float scale = 1;
   Number* out = nullptr;  // as many rows as there are queries
   int out_stride = 0;
+
+  SIGHTLINE_DEVICE bool HasTile(int tile) const {
+    return tile < (first_only ? counts->sequences : counts->tiles);
+  }
+
+  SIGHTLINE_DEVICE Place PlaceOf(int tile, int head) const {
+    const QueryTile of = first_only ? QueryTile{tile, 0} : tiles[tile];
+    Place place;
+    place.range = ranges[of.sequence];
+    place.first_row = first_only ? of.sequence : int64_t{place.range.begin} + of.first;
+    const int left = first_only ? 1 : place.range.length - of.first;
+    place.query_count = left < kQueriesOfTile ? left : kQueriesOfTile;
+    place.column = head * head_size;
+    place.aligned = head_size % 4 == 0;
+    return place;
+  }
 };
 
 // Of heads of up to `kHead` numbers, 32, 64 or 128.
 template <typename Number, int kHead>
-struct Attend : AttendTask<Number> {
+struct Attend;
+
+// Four lanes answer four queries together: each has a quarter of the numbers of all four, and of
+// what they have seen, in registers, so that a key or a value that is read from the block's memory
+// is used four times.
+template <int kHead>
+struct Attend<float, kHead> : AttendTask<float> {
+  using Place = AttendTask<float>::Place;
   static constexpr int kQuad = 4;  // lanes that work together
   static constexpr int kFour = 4;  // numbers that are read at once
   static constexpr int kOwnFours = kHead / kQuad / kFour;
@@ -60,9 +91,9 @@ struct Attend : AttendTask<Number> {
 
   template <typename Block>
   SIGHTLINE_DEVICE void operator()(Block& block, Shared& shared) const {
-    const int tile = block.index() / this->heads;
-    if (tile >= (this->first_only ? this->counts->sequences : this->counts->tiles)) return;
-    const Place place = PlaceOf(tile, block.index() % this->heads);
+    const int tile = block.index() / heads;
+    if (!HasTile(tile)) return;
+    const Place place = PlaceOf(tile, block.index() % heads);
     device::PerThread<Own, kThreads> own;
     block.Step([&](int thread) { Begin(place, thread, &own[thread]); });
     for (int key = 0; key < place.range.length; key += kKeys) {
@@ -79,14 +110,6 @@ struct Attend : AttendTask<Number> {
   }
 
  private:
-  struct Place {
-    SequenceRange range;
-    int64_t first_row;  // of the tile's queries
-    int query_count;
-    int column;    // of the head's first number
-    bool aligned;  // whether fours may be read at once
-  };
-
   // Of a lane: its quarter of its quad's queries.
   struct Own {
     float query[kQueries][kOwnFours * kFour];
@@ -95,18 +118,6 @@ struct Attend : AttendTask<Number> {
     float sum[kQueries];                      // of the weights
   };
 
-  SIGHTLINE_DEVICE Place PlaceOf(int tile, int head) const {
-    const QueryTile of = this->first_only ? QueryTile{tile, 0} : this->tiles[tile];
-    Place place;
-    place.range = this->ranges[of.sequence];
-    place.first_row = this->first_only ? of.sequence : int64_t{place.range.begin} + of.first;
-    const int left = this->first_only ? 1 : place.range.length - of.first;
-    place.query_count = left < kQueriesOfTile ? left : kQueriesOfTile;
-    place.column = head * this->head_size;
-    place.aligned = this->head_size % kFour == 0;
-    return place;
-  }
-
   // A lane's four number `own` of a head.  Those of a quad lie side by side, for the banks of the
   // block's memory.
   SIGHTLINE_DEVICE static int PlaceOfFour(int thread, int own) {
@@ -114,15 +125,14 @@ struct Attend : AttendTask<Number> {
   }
 
   // Four numbers of a head from number `at` on; zeros beyond its end.
-  SIGHTLINE_DEVICE void ReadFour(const Place& place, const Number* head, int at,
+  SIGHTLINE_DEVICE void ReadFour(const Place& place, const float* head, int at,
                                  float (&to)[kFour]) const {
-    if (place.aligned && at < this->head_size) {
+    if (place.aligned && at < head_size) {
       device::ReadFour(head + at, to);
       return;
     }
     SIGHTLINE_UNROLL
-    for (int i = 0; i < kFour; ++i)
-      to[i] = at + i < this->head_size ? device::Wide(head[at + i]) : 0;
+    for (int i = 0; i < kFour; ++i) to[i] = at + i < head_size ? head[at + i] : 0;
   }
 
   SIGHTLINE_DEVICE void Begin(const Place& place, int thread, Own* own) const {
@@ -131,7 +141,7 @@ struct Attend : AttendTask<Number> {
       const int query = thread / kQuad * kQueries + q;
       const bool asks = query < place.query_count;
       const int64_t row = asks ? place.first_row + query : 0;
-      const Number* const head = this->queries + row * this->query_stride + place.column;
+      const float* const head = queries + row * query_stride + place.column;
       SIGHTLINE_UNROLL
       for (int four = 0; four < kOwnFours; ++four) {
         float numbers[kFour] = {};
@@ -156,16 +166,16 @@ struct Attend : AttendTask<Number> {
       float numbers[2][kFour] = {};
       if (key < count) {
         const int64_t row = int64_t{place.range.begin} + first + key;
-        const int64_t head = row * this->key_stride + place.column;
-        ReadFour(place, this->keys + head, at, numbers[0]);
-        ReadFour(place, this->values + head, at, numbers[1]);
+        const int64_t head = row * key_stride + place.column;
+        ReadFour(place, keys + head, at, numbers[0]);
+        ReadFour(place, values + head, at, numbers[1]);
       }
       device::WriteFour(numbers[0], &shared->keys[key][at]);
       device::WriteFour(numbers[1], &shared->values[key][at]);
     }
     if (thread >= kKeys) return;
-    const bool biased = this->key_bias != nullptr && thread < count;
-    shared->bias[thread] = biased ? this->key_bias[place.range.begin + first + thread] : 0;
+    const bool biased = key_bias != nullptr && thread < count;
+    shared->bias[thread] = biased ? key_bias[place.range.begin + first + thread] : 0;
   }
 
   // Keys from `at` on, of which there are `count` in all.
@@ -228,7 +238,7 @@ struct Attend : AttendTask<Number> {
       SIGHTLINE_UNROLL
       for (int key = 0; key < kKeysAtOnce; ++key) {
         float& score = weights[q * kKeysAtOnce + key];
-        score = device::MultiplyAdd(score, this->scale, shared.bias[at + key]);
+        score = device::MultiplyAdd(score, scale, shared.bias[at + key]);
         if (at + key >= count) score = device::kLeast;
         most = most < score ? score : most;
       }
@@ -269,7 +279,7 @@ struct Attend : AttendTask<Number> {
     for (int q = 0; q < kQueries; ++q) {
       const int query = thread / kQuad * kQueries + q;
       if (query >= place.query_count) continue;
-      Number* const head = this->out + (place.first_row + query) * this->out_stride + place.column;
+      float* const head = out + (place.first_row + query) * out_stride + place.column;
       const float inverse = 1.0f / own.sum[q];
       SIGHTLINE_UNROLL
       for (int four = 0; four < kOwnFours; ++four) {
@@ -277,13 +287,13 @@ struct Attend : AttendTask<Number> {
         float numbers[kFour];
         SIGHTLINE_UNROLL
         for (int i = 0; i < kFour; ++i) numbers[i] = own.seen[q][four * kFour + i] * inverse;
-        if (place.aligned && at < this->head_size) {
+        if (place.aligned && at < head_size) {
           device::WriteFour(numbers, head + at);
           continue;
         }
         SIGHTLINE_UNROLL
         for (int i = 0; i < kFour; ++i) {
-          if (at + i < this->head_size) head[at + i] = device::Narrowed<Number>(numbers[i]);
+          if (at + i < head_size) head[at + i] = numbers[i];
         }
       }
     }

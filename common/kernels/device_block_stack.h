@@ -3,8 +3,8 @@
 // What a pass reads is copied as one piece, then the launches of its bucket follow, then what
 // somebody reads is copied back; nothing waits for the device but the end.  Launches are recorded
 // after the first pass of a bucket, and asked for as a whole from then on.  There are two places
-// for what a pass reads and leaves, so that the host lays out one while the device computes
-// another.
+// for what a pass reads and leaves: while the device computes one, the host lays out another, which
+// is copied in a stream of its own and asked for before the first has ended.
 #ifndef SIGHTLINE_COMMON_KERNELS_DEVICE_BLOCK_STACK_H_
 #define SIGHTLINE_COMMON_KERNELS_DEVICE_BLOCK_STACK_H_
 
@@ -34,8 +34,10 @@
 #include "common/device/product.h"
 #include "common/kernels/block_stack.h"
 #include "common/kernels/device_attention.h"
+#include "common/kernels/device_block_weights.h"
 #include "common/kernels/device_stack.h"
 #include "common/kernels/device_steps.h"
+#include "common/kernels/device_tile_attention.h"
 #include "common/kernels/pass_layout.h"
 
 namespace sightline::kernels {
@@ -63,7 +65,7 @@ class DeviceBlockStack : public DeviceStack {
       return absl::FailedPreconditionError("the stack has all of its blocks");
     }
     blocks_.emplace_back();
-    const absl::Status copied = CopyBlock(weights, &blocks_.back());
+    const absl::Status copied = blocks_.back().Copy(&device_, weights);
     if (!copied.ok()) blocks_.pop_back();
     return copied;
   }
@@ -84,7 +86,7 @@ class DeviceBlockStack : public DeviceStack {
         const Sequences sequences = {&part, 1, has_bias ? bias.data() : nullptr, lengths.data(),
                                      count};
         for (size_t i = 0; i < places_.size(); ++i) {
-          RETURN_IF_ERROR(Run(sequences, readout, out.data()));
+          RETURN_IF_ERROR(RunTelling(nullptr, sequences, readout, out.data(), nullptr));
         }
       }
     }
@@ -94,12 +96,29 @@ class DeviceBlockStack : public DeviceStack {
   using DeviceStack::Run;
   absl::Status Run(const Sequences& sequences, StackReadout readout, float* out,
                    PassStats* stats) override {
+    return RunTelling(options_.watch.get(), sequences, readout, out, stats);
+  }
+
+  int64_t byte_count() const override { return BytesOfStack(options_); }
+
+ private:
+  template <typename T>
+  using Array = device::DeviceArray<Device, T>;
+  using Linear = LinearOnDevice<Device, Number>;
+  using Norm = NormOnDevice<Device>;
+  using Block = BlockOnDevice<Device, Number>;
+  using Event = typename Device::Event;
+
+  // Run, of which `watch` is told unless it is null.
+  absl::Status RunTelling(device::PassWatch* watch, const Sequences& sequences,
+                          StackReadout readout, float* out, PassStats* stats) {
     if (sequences.count == 0) return absl::OkStatus();
     RETURN_IF_ERROR(CheckSequences(sequences));
     const absl::Time asked = absl::Now();
     const size_t number = next_place_++ % places_.size();
     Place& place = places_[number];
     PassStats pass;
+    pass.can_be_recorded = true;
     MutexLock own(place.mutex);
     pass.waited = absl::Now() - asked;
     const PassBucket bucket = BucketOf(sequences, readout);
@@ -111,29 +130,15 @@ class DeviceBlockStack : public DeviceStack {
     const int64_t count =
         hidden_ * (readout == StackReadout::kAllRows ? RowsOf(sequences) : sequences.count);
     pass.bytes_out = Array<float>::Bytes(count);
-    RETURN_IF_ERROR(RunPass(number, bucket, asked, &pass));
+    if (watch != nullptr) watch->Began();
+    const absl::Status done = RunPass(number, bucket, &pass);
+    pass.took = absl::Now() - asked;
+    if (watch != nullptr) watch->Ended(done.ok() ? &pass : nullptr);
+    RETURN_IF_ERROR(done);
     std::copy_n(place.host_read.data(), count, out);
     if (stats != nullptr) *stats = pass;
     return absl::OkStatus();
   }
-
-  int64_t byte_count() const override { return BytesOfStack(options_); }
-
- private:
-  template <typename T>
-  using Array = device::DeviceArray<Device, T>;
-
-  struct Linear {
-    Array<Number> weights, bias;
-    int outputs = 0;
-  };
-  struct Norm {
-    Array<float> gain, shift;
-  };
-  struct Block {
-    Linear query_key_value, attention_output, intermediate, output;
-    Norm attention_norm, output_norm;
-  };
 
   // Rows that steps read and write, and how many of them are somebody's.
   struct Rows {
@@ -182,6 +187,12 @@ class DeviceBlockStack : public DeviceStack {
     ASSIGN_OR_RETURN(products_, Products::Open(&device_));
     const int64_t pass_bytes = MostPassBytes(options_.limits, hidden_);
     for (Place& place : places_) {
+      ASSIGN_OR_RETURN(auto copies, device_.NewStream());
+      place.copies.emplace(std::move(copies));
+      ASSIGN_OR_RETURN(auto copied, place.copies->NewEvent());
+      place.copied.emplace(std::move(copied));
+      ASSIGN_OR_RETURN(auto done, device_.NewEvent());
+      place.done.emplace(std::move(done));
       RETURN_IF_ERROR(place.pass.Reserve(&device_, pass_bytes));
       RETURN_IF_ERROR(place.host_pass.Reserve(&device_, pass_bytes));
       RETURN_IF_ERROR(place.read.Reserve(&device_, most_rows_ * hidden_));
@@ -191,48 +202,6 @@ class DeviceBlockStack : public DeviceStack {
       RETURN_IF_ERROR(rows->Reserve(&device_, most_rows_ * hidden_));
     }
     return wide_.Reserve(&device_, most_rows_ * std::max(3 * hidden_, middle_));
-  }
-
-  absl::Status CopyBlock(const BlockWeights& weights, Block* block) REQUIRES(mutex_) {
-    RETURN_IF_ERROR(
-        CopyLinears({weights.query, weights.key, weights.value}, &block->query_key_value));
-    RETURN_IF_ERROR(CopyLinears({weights.attention_output}, &block->attention_output));
-    RETURN_IF_ERROR(CopyLinears({weights.intermediate}, &block->intermediate));
-    RETURN_IF_ERROR(CopyLinears({weights.output}, &block->output));
-    RETURN_IF_ERROR(CopyNorm(weights.attention_norm, &block->attention_norm));
-    return CopyNorm(weights.output_norm, &block->output_norm);
-  }
-
-  // Several layers of the same inputs as one.
-  absl::Status CopyLinears(const std::vector<LinearWeights>& layers, Linear* to) REQUIRES(mutex_) {
-    std::vector<Number> weights, bias;
-    for (const LinearWeights& layer : layers) {
-      Append(layer.weights, layer.outputs * layer.inputs, &weights);
-      Append(layer.bias, layer.outputs, &bias);
-      to->outputs += static_cast<int>(layer.outputs);
-    }
-    RETURN_IF_ERROR(CopyIn(weights, &to->weights));
-    return CopyIn(bias, &to->bias);
-  }
-
-  absl::Status CopyNorm(const NormWeights& norm, Norm* to) REQUIRES(mutex_) {
-    RETURN_IF_ERROR(CopyIn(std::vector<float>(norm.gain, norm.gain + hidden_), &to->gain));
-    return CopyIn(std::vector<float>(norm.shift, norm.shift + hidden_), &to->shift);
-  }
-
-  static void Append(const float* numbers, int64_t count, std::vector<Number>* to) {
-    for (int64_t i = 0; i < count; ++i) to->push_back(device::Narrowed<Number>(numbers[i]));
-  }
-
-  template <typename T>
-  absl::Status CopyIn(const std::vector<T>& numbers, Array<T>* to) REQUIRES(mutex_) {
-    RETURN_IF_ERROR(to->Reserve(&device_, static_cast<int64_t>(numbers.size())));
-    const absl::Status asked =
-        device_.CopyIn(to->data(), numbers.data(), Array<T>::Bytes(to->count()));
-    // In any case: the numbers go with this call's caller.
-    const absl::Status done = device_.Wait();
-    RETURN_IF_ERROR(asked);
-    return done;
   }
 
   static int64_t RowsOf(const Sequences& sequences) {
@@ -257,34 +226,53 @@ class DeviceBlockStack : public DeviceStack {
     return absl::OkStatus();
   }
 
-  // Of what lies in a place of the host, to what is read there.
-  absl::Status RunPass(size_t number, const PassBucket& bucket, absl::Time asked, PassStats* pass) {
-    const absl::Time laid_out = absl::Now();
-    MutexLock lock(mutex_);
-    pass->waited += absl::Now() - laid_out;
-    RETURN_IF_ERROR(failure_);
-    RETURN_IF_ERROR(CheckWhole());
+  // Of what lies in a place of the host, to what is read there.  While it is computed another
+  // thread may ask for the next one.
+  absl::Status RunPass(size_t number, const PassBucket& bucket, PassStats* pass) {
+    Place& place = places_[number];
     const typename Device::Range range("a pass", bucket.rows);
-    if (options_.watch != nullptr) options_.watch->Began();
-    const absl::Status done = LaunchPass(number, bucket, pass);
-    pass->took = absl::Now() - asked;
-    if (options_.watch != nullptr) options_.watch->Ended(done.ok() ? pass : nullptr);
+    const Event* before = nullptr;
+    absl::Status done = AskFor(number, bucket, pass, &before);
+    if (done.ok() && before != nullptr) {
+      const absl::Time asked = absl::Now();
+      done = before->Wait();
+      pass->waited += absl::Now() - asked;
+    }
+    if (done.ok()) done = place.done->Wait();
+    MutexLock lock(mutex_);
+    if (done.ok()) {
+      if (!pass->was_recorded) Record(number, bucket);
+      return done;
+    }
     // Nothing is under way that would write to our memory, or read it.
-    if (!done.ok()) (void)device_.Wait();
+    (void)place.copies->Wait();
+    (void)device_.Wait();
     if (HasReason(done, reasons::kDeviceFailed)) failure_ = done;
-    if (done.ok() && !pass->was_recorded) Record(number, bucket);
     return done;
   }
 
-  absl::Status LaunchPass(size_t number, const PassBucket& bucket, PassStats* pass)
-      REQUIRES(mutex_) {
-    const Place& place = places_[number];
-    RETURN_IF_ERROR(device_.CopyIn(place.pass.data(), place.host_pass.data(), pass->bytes_in));
+  // Asks for a pass, and for `done` of its place to be marked; `before` is what is marked once the
+  // pass before it has ended, null for none.
+  absl::Status AskFor(size_t number, const PassBucket& bucket, PassStats* pass,
+                      const Event** before) {
+    Place& place = places_[number];
+    // In a stream of its own, beside what the device computes.
+    RETURN_IF_ERROR(
+        place.copies->CopyIn(place.pass.data(), place.host_pass.data(), pass->bytes_in));
+    RETURN_IF_ERROR(place.copies->Mark(*place.copied));
+    const absl::Time copying = absl::Now();
+    MutexLock lock(mutex_);
+    pass->waited += absl::Now() - copying;
+    RETURN_IF_ERROR(failure_);
+    RETURN_IF_ERROR(CheckWhole());
+    RETURN_IF_ERROR(device_.After(*place.copied));
     const auto recording = recordings_.find({number, bucket});
     pass->was_recorded = recording != recordings_.end();
     RETURN_IF_ERROR(pass->was_recorded ? device_.Replay(recording->second) : Launch(place, bucket));
     RETURN_IF_ERROR(device_.CopyOut(place.host_read.data(), place.read.data(), pass->bytes_out));
-    return device_.Wait();
+    RETURN_IF_ERROR(device_.Mark(*place.done));
+    *before = std::exchange(last_, &*place.done);
+    return absl::OkStatus();
   }
 
   // What cannot be recorded, as when somebody else waits for all of the device meanwhile, is
@@ -303,6 +291,8 @@ class DeviceBlockStack : public DeviceStack {
   // What a pass reads and leaves, on the device and the host.
   struct Place {
     Mutex mutex;
+    absl::optional<Device> copies;  // the stream of copies to the device
+    absl::optional<Event> copied, done;
     Array<char> pass;
     Array<float> read;
     device::HostArray<Device, char> host_pass;
@@ -475,6 +465,8 @@ class DeviceBlockStack : public DeviceStack {
   absl::optional<Products> products_;
   std::deque<Block> blocks_ GUARDED_BY(mutex_);
   std::array<Place, kPassPlaces> places_;
+  // Is marked once the pass that was asked for last has ended; null before the first.
+  const Event* last_ GUARDED_BY(mutex_) = nullptr;
   std::atomic<size_t> next_place_{0};
   Array<Number> x_, attended_, context_, product_, wide_;
   std::map<std::pair<size_t, PassBucket>, typename Device::Recording> recordings_

@@ -4,9 +4,18 @@
 #include <limits>
 
 #include "common/device/product.h"
+#include "common/kernels/device_linear.h"
 #include "common/kernels/pass_layout.h"
 
 namespace sightline::kernels {
+namespace {
+
+int64_t AtMost(double bytes) {
+  constexpr auto kMost = std::numeric_limits<int64_t>::max();
+  return bytes < static_cast<double>(kMost) ? static_cast<int64_t>(bytes) : kMost;
+}
+
+}  // namespace
 
 int64_t BytesOfStack(const DeviceStackOptions& options) {
   const double hidden = static_cast<double>(options.shape.hidden_size);
@@ -20,10 +29,16 @@ int64_t BytesOfStack(const DeviceStackOptions& options) {
       static_cast<double>(MostPassBytes(options.limits, options.shape.hidden_size)) +
       4 * rows * hidden;
   const double between = number * rows * (4 * hidden + std::max(3 * hidden, middle));
-  const double all = static_cast<double>(options.block_count) * block + kPassPlaces * pass +
-                     between + static_cast<double>(device::kWorkspaceBytes);
-  constexpr auto kMost = std::numeric_limits<int64_t>::max();
-  return all < static_cast<double>(kMost) ? static_cast<int64_t>(all) : kMost;
+  return AtMost(static_cast<double>(options.block_count) * block + kPassPlaces * pass + between +
+                static_cast<double>(device::kWorkspaceBytes));
+}
+
+int64_t BytesOfLinear(int64_t inputs, int64_t outputs) {
+  const double stride = static_cast<double>(LinearStride(inputs));
+  const double width = static_cast<double>(outputs);
+  const double place = 4 * static_cast<double>(kMostLinearRows) * (stride + width) +
+                       static_cast<double>(device::kWorkspaceBytes);
+  return AtMost(4 * (width * stride + width) + kLinearPlaces * place);
 }
 
 }  // namespace sightline::kernels

@@ -11,6 +11,7 @@
 #include "common/device/device_info.h"
 #include "common/device/pass_watch.h"
 #include "common/kernels/block_stack.h"
+#include "common/kernels/device_linear.h"
 
 namespace sightline::kernels {
 
@@ -39,8 +40,8 @@ struct DeviceStackOptions {
 
 using device::PassStats;
 
-// Thread-safe once it has all of its blocks; passes of several threads take turns,
-// each laid out while the one before it is computed.
+// Thread-safe once it has all of its blocks; passes of several threads take turns, each laid out,
+// copied and asked for while the one before it is computed.
 class DeviceStack {
  public:
   virtual ~DeviceStack() = default;
@@ -49,7 +50,7 @@ class DeviceStack {
   virtual absl::Status Add(const BlockWeights& weights) = 0;
 
   // Runs passes of each size with sequences of about `usual_length` rows, so that few requests are
-  // the first to want what is made for them.
+  // the first to want what is made for them.  Nobody is told of these passes.
   virtual absl::Status WarmUp(StackReadout readout, bool has_bias, int64_t usual_length) = 0;
 
   // A row's result does not depend on the other sequences of its pass beyond what a product of
@@ -82,6 +83,11 @@ class StackDevices {
   // UNAVAILABLE (DEVICE_FAILED).
   virtual absl::StatusOr<std::unique_ptr<DeviceStack>> New(const DeviceStackOptions& options,
                                                            int device) const = 0;
+
+  // A layer of `options`' inputs and outputs, with its weights, which nobody needs afterwards.
+  // RESOURCE_EXHAUSTED; UNAVAILABLE (DEVICE_FAILED).
+  virtual absl::StatusOr<std::unique_ptr<DeviceLinear>> NewLinear(
+      const LinearWeights& weights, const DeviceLinearOptions& options, int device) const = 0;
 
   // Whether stacks are worth warming up: what is made for passes of a size takes a while.
   virtual bool want_warm_up() const { return true; }

@@ -14,6 +14,7 @@
 #include "common/base/float16.h"
 #include "common/device/block.h"
 #include "common/device/host_device.h"
+#include "common/device/pass_watch.h"
 #include "common/device/product.h"
 #include "tests/common/kernels/reference_blocks.h"
 #include "tests/support/catch.h"
@@ -39,8 +40,10 @@ DeviceStackOptions OptionsOf(const RandomBlocks& blocks, PassLimits limits = {30
 
 template <typename Number>
 std::unique_ptr<DeviceStack> StackOf(const RandomBlocks& blocks, HostDevice device = HostDevice(),
-                                     PassLimits limits = {300, 200}) {
+                                     PassLimits limits = {300, 200},
+                                     std::shared_ptr<device::PassWatch> watch = nullptr) {
   DeviceStackOptions options = OptionsOf(blocks, limits);
+  options.watch = std::move(watch);
   options.precision = kStackPrecisions[std::is_same_v<Number, float> ? 0 : 1];
   auto stack = NewDeviceStack<HostDevice, device::PlainProducts>(std::move(device), options);
   REQUIRE(stack.ok());
@@ -113,6 +116,9 @@ TEST_CASE("what is read of the last rows is that of the blocks in doubles") {
                                   StackShape{64, 1, 96, 1e-5f}, StackShape{96, 1, 32, 1e-12f},
                                   StackShape{40, 8, 40, 1e-5f}, StackShape{264, 3, 16, 1e-5f}}) {
     CheckAgainstReferee<float>(shape, 2e-5);
+  }
+  for (const StackShape& shape : {StackShape{8, 2, 16, 1e-12f}, StackShape{64, 1, 96, 1e-5f},
+                                  StackShape{264, 3, 16, 1e-5f}}) {
     CheckAgainstReferee<Bfloat16>(shape, 0.06);
   }
 }
@@ -316,19 +322,28 @@ TEST_CASE("a device that fails is an error, and what lay on it is not asked for 
   CHECK(run() == failure);
 }
 
+class PassCounter : public device::PassWatch {
+ public:
+  void Ended(const device::PassStats* pass) override { count += pass != nullptr ? 1 : 0; }
+  int count = 0;
+};
+
 TEST_CASE("after warming up no pass of the usual shape is the first of its bucket") {
   const RandomBlocks blocks(StackShape{16, 2, 24, 1e-12f}, 1);
   HostDevice device;
-  const auto stack = StackOf<float>(blocks, device, {100, 50});
+  const auto passes = std::make_shared<PassCounter>();
+  const auto stack = StackOf<float>(blocks, device, {100, 50}, passes);
   REQUIRE(stack->WarmUp(StackReadout::kFirstRows, /*has_bias=*/false, /*usual_length=*/10).ok());
   const int64_t launches = device.launches();
   CHECK(launches > 0);
+  CHECK(passes->count == 0);  // they are nobody's
   // What was recorded is asked for without a launch.
   for (const int64_t count : {1, 2, 4, 7, 10}) {
     Run(stack.get(), RandomBatch(std::vector<int64_t>(count, 10), 16), false,
         StackReadout::kFirstRows);
     CHECK(device.launches() == launches);
   }
+  CHECK(passes->count == 5);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include "common/device/host_device.h"
 #include "common/device/product.h"
 #include "common/kernels/device_block_stack.h"
+#include "common/kernels/device_linear.h"
+#include "common/kernels/device_row_products.h"
 #include "common/kernels/device_stack.h"
 
 namespace sightline::kernels {
@@ -31,7 +33,15 @@ class HostStackDevices : public StackDevices {
   absl::StatusOr<std::unique_ptr<DeviceStack>> New(const DeviceStackOptions& options,
                                                    int device) const override {
     if (device != 0) return Missing(device);
-    return NewDeviceStack<device::HostDevice, device::PlainProducts>(device_, options);
+    return NewDeviceStack<device::HostDevice, device::PlainProducts>(*device_.NewStream(), options);
+  }
+
+  absl::StatusOr<std::unique_ptr<DeviceLinear>> NewLinear(const LinearWeights& weights,
+                                                          const DeviceLinearOptions& options,
+                                                          int device) const override {
+    if (device != 0) return Missing(device);
+    return DeviceRowProducts<device::HostDevice, device::PlainProducts>::Make(device_, weights,
+                                                                              options);
   }
 
   // It would take minutes.
