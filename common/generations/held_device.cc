@@ -30,11 +30,12 @@ HeldDevice::HeldDevice(int number, int64_t memory_limit, Describe describe,
   const auto passes = [&](const char* launches) {
     return metrics->AddCounter("device_passes_total",
                                "Passes on a device, by whether their launches were recorded before "
-                               "or asked for one by one.",
+                               "or asked for one by one, as those that are never recorded are.",
                                {{"device", device}, {"launches", launches}});
   };
   recorded_ = passes("recorded");
   single_ = passes("single");
+  never_ = passes("never");
   const auto bytes = [&](const char* direction) {
     return metrics->AddCounter("device_copied_bytes_total",
                                "Bytes that passes copied to a device and from it.",
@@ -68,7 +69,7 @@ void HeldDevice::Ended(const device::PassStats* pass) {
   if (pass == nullptr) return;
   pass_seconds_.Observe(pass->took);
   wait_seconds_.Observe(pass->waited);
-  (pass->was_recorded ? recorded_ : single_).Increment();
+  (pass->was_recorded ? recorded_ : pass->can_be_recorded ? single_ : never_).Increment();
   bytes_in_.Increment(static_cast<double>(pass->bytes_in));
   bytes_out_.Increment(static_cast<double>(pass->bytes_out));
   MutexLock lock(mutex_);

@@ -21,7 +21,9 @@ namespace sightline {
 //
 //   device_held_bytes                                   memory that is held
 //   device_pass_seconds, device_wait_seconds            of passes that did not fail
-//   device_passes_total{launches="recorded"|"single"}   likewise
+//   device_passes_total{launches="recorded"|"single"|"never"}   likewise; never: of passes of a
+//   kind
+//                                                               that nobody records
 //   device_copied_bytes_total{direction="in"|"out"}     likewise
 class HeldDevice : public device::PassWatch, public std::enable_shared_from_this<HeldDevice> {
  public:
@@ -55,7 +57,7 @@ class HeldDevice : public device::PassWatch, public std::enable_shared_from_this
   const Describe describe_;
   Gauge held_;
   Histogram pass_seconds_, wait_seconds_;
-  Counter recorded_, single_, bytes_in_, bytes_out_;
+  Counter recorded_, single_, never_, bytes_in_, bytes_out_;
 
   mutable Mutex mutex_;
   absl::optional<device::DeviceInfo> info_ GUARDED_BY(mutex_);

@@ -18,13 +18,17 @@ namespace sightline {
 // (common/models/network/executor.cc).
 struct Execution {
   // "cpu", or one of `devices`: "cuda:0", by its number.  There a transformer's blocks are
-  // computed, and what is between them; on the CPU what leads to them and what follows.
+  // computed, and what is between them, and products with regions' features; on the CPU what else
+  // leads to them and what follows.
   std::string device = "cpu";
   // Of the matrix products in a transformer's blocks; all else is float32, but for what lies
   // between two steps of a device.
   std::string precision = "float32";
   // Null: there is the CPU alone.
   std::shared_ptr<const kernels::StackDevices> devices;
+  // Whether usual passes are run while a model is loaded, so that no request waits for what is
+  // made for the first of a size.
+  bool warms_up = true;
   // Is told of passes on the device; null: nobody is.
   std::shared_ptr<device::PassWatch> passes;
   // Set once the device has failed: what was loaded so is of no use any more.  Null: nobody asks.

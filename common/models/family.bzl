@@ -38,6 +38,7 @@ def family_net(deps = [], visibility = ["//visibility:private"]):
     """Its torch modules, as training too may take them."""
     _part("net", [
         "//common/bundle:model_bundle",
+        "//common/models/network:region_linear",
         "//common/models/network:transformer",
         "@system//:torch",
     ], deps, hdrs = ["net.h"], visibility = visibility)
@@ -52,6 +53,7 @@ def family_model(deps = []):
         "//common/models/network:executor",
         "//common/models/network:network_model",
         "//common/models/network:packing",
+        "//common/models/network:region_linear",
         "//common/models/network:tensor_gate",
     ], deps)
 

@@ -31,9 +31,15 @@ int64_t MemoryOf(const bundle::v1::ModelBundleManifest& manifest) {
   return kMemoryPerFileByte * FileBytes(manifest);
 }
 
-// Of a device's, in that precision.
-int64_t StackBytesOf(const bundle::v1::ModelBundleManifest& manifest,
-                     const std::string& precision) {
+// Sums of lies stay lies.
+int64_t SumOf(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+// Of a device's, in that precision: the stacks, and the layer of regions before one.
+int64_t TransformerBytesOf(const bundle::v1::ModelBundleManifest& manifest,
+                           const std::string& precision) {
   const bundle::v1::TransformerSpec& spec = manifest.transformer();
   const kernels::StackShape shape = {spec.hidden_size(), spec.head_count(),
                                      spec.intermediate_size(),
@@ -41,13 +47,8 @@ int64_t StackBytesOf(const bundle::v1::ModelBundleManifest& manifest,
   const int64_t one = kernels::BytesOfStack(StackOptionsOf(shape, spec.layer_count(), precision));
   int64_t bytes = 0;
   const bool wraps = __builtin_mul_overflow(one, TransformerCountOf(manifest), &bytes);
-  return wraps ? std::numeric_limits<int64_t>::max() : bytes;
-}
-
-// Sums of lies stay lies.
-int64_t SumOf(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+  if (wraps) return std::numeric_limits<int64_t>::max();
+  return SumOf(bytes, kernels::BytesOfLinear(spec.region_feature_size(), spec.hidden_size()));
 }
 
 // Digits of a SHA-256 that tell models of a process apart.
@@ -238,7 +239,7 @@ int64_t ModelCache::DeviceBytesOf(Use use, const bundle::v1::ModelBundleManifest
                                   const std::string& precision) const {
   if (options_.model.execution.on_cpu() || use == Use::kPreparing) return 0;
   const bool has_blocks = manifest.has_transformer();
-  const int64_t stack = has_blocks ? StackBytesOf(manifest, precision) : 0;
+  const int64_t stack = has_blocks ? TransformerBytesOf(manifest, precision) : 0;
   const bool uses_torch = LibTorchHasCuda() && (!has_blocks || manifest.has_grid_extractor());
   return SumOf(stack, uses_torch ? kDeviceBytesPerFileByte * FileBytes(manifest) : 0);
 }

@@ -94,8 +94,7 @@ absl::StatusOr<EncodeSummary> RunCorpusEncoder(const CorpusEncoderConfig& config
     Log(Severity::kWarning, "the encoder has nothing that is computed on a device",
         {{"model", config.model}, {"device", config.place.execution.device}});
   }
-  // LibTorch, which computes the others there, tells nothing of its passes.
-  if (on_device && loaded.manifest.has_transformer()) options.device = device;
+  if (on_device) options.device = device;
   options.precision = {loaded.precision, loaded.agreement};
   std::vector<CorpusModels::Reranker> rerankers;
   for (const NamedReranker& named : config.rerankers) {

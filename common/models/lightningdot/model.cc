@@ -24,6 +24,7 @@
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
 #include "common/models/network/packing.h"
+#include "common/models/network/region_linear.h"
 #include "common/models/network/tensor_gate.h"
 
 namespace sightline {
@@ -99,6 +100,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadLightningDot(const ModelBundle&
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<LightningDotNetImpl>(bundle, {}, parts.gate));
+  RETURN_IF_ERROR(ComputeRegionsOn(options.execution, net.get()));
   ASSIGN_OR_RETURN(auto text,
                    NewExecutor(net->text().trunk().encoder(), options.execution, options.pool));
   ASSIGN_OR_RETURN(auto image,

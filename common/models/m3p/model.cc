@@ -24,6 +24,7 @@
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
 #include "common/models/network/packing.h"
+#include "common/models/network/region_linear.h"
 #include "common/models/network/tensor_gate.h"
 
 namespace sightline {
@@ -104,6 +105,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadM3p(const ModelBundle& bundle,
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<M3pNetImpl>(bundle, {}, parts.gate));
+  RETURN_IF_ERROR(ComputeRegionsOn(options.execution, net.get()));
   ASSIGN_OR_RETURN(auto executor, NewExecutor(net->encoder(), options.execution, options.pool));
   parts.network = std::make_unique<M3pNetwork>(bundle.manifest, parts.text, std::move(net),
                                                parts.gate, std::move(executor));

@@ -8,7 +8,7 @@ namespace sightline {
 
 M3pRegionsImpl::M3pRegionsImpl(const bundle::v1::TransformerSpec& spec)
     : features_(register_module("image_embeddings",
-                                torch::nn::Linear(spec.region_feature_size(), spec.hidden_size()))),
+                                RegionLinear(spec.region_feature_size(), spec.hidden_size()))),
       boxes_(register_module("image_location_embeddings",
                              torch::nn::Linear(BoxNumberCount(BoxForm::kM3p), spec.hidden_size()))),
       norm_(register_module("LayerNorm", MakeLayerNorm(BertConfigOf(spec)))) {}

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "common/bundle/model_bundle.h"
+#include "common/models/network/region_linear.h"
 #include "common/models/network/transformer.h"
 
 namespace sightline {
@@ -24,7 +25,8 @@ class M3pRegionsImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& features, const torch::Tensor& boxes);
 
  private:
-  torch::nn::Linear features_, boxes_;
+  RegionLinear features_;
+  torch::nn::Linear boxes_;
   torch::nn::LayerNorm norm_;
 };
 TORCH_MODULE(M3pRegions);

@@ -47,10 +47,10 @@ class DeviceExecutor : public TransformerExecutor {
 // Of a short text or a picture's regions with one: others come seldom enough.
 constexpr int64_t kUsualLength = 40;
 
-absl::Status WarmUp(const Execution& execution, DeviceStack* stack) {
-  if (!execution.devices->want_warm_up()) return absl::OkStatus();
+absl::Status WarmUp(const Execution& execution, bool has_key_bias, DeviceStack* stack) {
+  if (!execution.devices->want_warm_up() || !execution.warms_up) return absl::OkStatus();
   for (const StackReadout readout : {StackReadout::kFirstRows, StackReadout::kMeanRows}) {
-    RETURN_IF_ERROR(stack->WarmUp(readout, /*has_bias=*/false, kUsualLength));
+    RETURN_IF_ERROR(stack->WarmUp(readout, has_key_bias, kUsualLength));
   }
   return absl::OkStatus();
 }
@@ -58,7 +58,7 @@ absl::Status WarmUp(const Execution& execution, DeviceStack* stack) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewDeviceExecutor(
-    BertEncoder encoder, const Execution& execution, int device) {
+    BertEncoder encoder, const Execution& execution, int device, bool has_key_bias) {
   const BertConfig& config = encoder->config();
   kernels::DeviceStackOptions options =
       StackOptionsOf(ShapeOf(config), config.layer_count, execution.precision);
@@ -67,7 +67,7 @@ absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewDeviceExecutor(
   RETURN_IF_ERROR(RunGuarded("copy the weights to a device", [&] {
     RETURN_IF_ERROR(
         TakeBlocks(*encoder, [&](const BlockWeights& weights) { return stack->Add(weights); }));
-    return WarmUp(execution, stack.get());
+    return WarmUp(execution, has_key_bias, stack.get());
   }));
   return std::make_unique<DeviceExecutor>(std::move(stack));
 }

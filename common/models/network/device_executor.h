@@ -14,7 +14,7 @@ namespace sightline {
 // See NewExecutor.  On number `device` of `execution.devices`, which are not null.  Takes the
 // blocks' weights: `encoder` is left without any.
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewDeviceExecutor(
-    BertEncoder encoder, const Execution& execution, int device);
+    BertEncoder encoder, const Execution& execution, int device, bool has_key_bias);
 
 }  // namespace sightline
 

@@ -71,14 +71,15 @@ absl::StatusOr<TensorGate> TorchGateOf(const Execution& execution) {
   if (execution.on_cpu() || !LibTorchHasCuda()) return gate;
   ASSIGN_OR_RETURN(const int number, DeviceNumberOf(execution));
   UseFloat32OnDevices();
-  return TensorGate(at::Device(at::kCUDA, static_cast<at::DeviceIndex>(number)));
+  return TensorGate(at::Device(at::kCUDA, static_cast<at::DeviceIndex>(number)), execution.passes);
 }
 
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,
                                                                        const Execution& execution,
-                                                                       ComputePool* pool) {
+                                                                       ComputePool* pool,
+                                                                       bool has_key_bias) {
   if (const auto device = DeviceNumberOf(execution); !execution.on_cpu() && device.ok()) {
-    return NewDeviceExecutor(std::move(encoder), execution, *device);
+    return NewDeviceExecutor(std::move(encoder), execution, *device, has_key_bias);
   }
   const kernels::ProductKernel* const kernel = KernelFor(execution.precision, ThisCpu());
   if (!execution.on_cpu() || kernel == nullptr) return NoExecutor(execution);

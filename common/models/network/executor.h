@@ -41,19 +41,21 @@ std::vector<std::string> PrecisionsOfThisCpu();
 // (common/kernels/cpu.h).
 absl::StatusOr<TensorGate> GateOf(const Execution& execution);
 
-// Where LibTorch itself computes what has no blocks: on the device, if LibTorch has CUDA, else on
-// the CPU.  Errors as GateOf.
+// Where LibTorch itself computes what has no blocks: on the device, if LibTorch has CUDA, with the
+// execution's watch, else on the CPU.  Errors as GateOf.
 absl::StatusOr<TensorGate> TorchGateOf(const Execution& execution);
 
 // Runs the blocks of `encoder`, whose weights lie where the gate has tensors; they are the
 // executor's from then on, and `encoder` is left without any: block by block, so that no more than
 // one of them is there twice.  On the CPU a pass is split over those of the pool's threads that
-// have nothing else to do; a null pool is the calling thread alone.  InvalidArgument, with those
-// that exist, for a device and precision without an executor, or that this CPU does not have; as
+// have nothing else to do; a null pool is the calling thread alone.  `has_key_bias` says whether
+// passes have one as a rule, for which a device then warms up.  InvalidArgument, with those that
+// exist, for a device and precision without an executor, or that this CPU does not have; as
 // StackDevices::New.
 absl::StatusOr<std::unique_ptr<const TransformerExecutor>> NewExecutor(BertEncoder encoder,
                                                                        const Execution& execution,
-                                                                       ComputePool* pool);
+                                                                       ComputePool* pool,
+                                                                       bool has_key_bias = false);
 
 // For networks without such blocks, whose precision nobody can choose: InvalidArgument for
 // another one than float32.

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "common/base/status_macros.h"
+#include "common/device/pass_watch.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/image/decode.h"
 #include "common/models/inference.h"
@@ -70,6 +71,7 @@ class GridExtractor : public PictureExtractor {
   }
 
   absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const override {
+    const device::PassScope pass(gate_.passes());
     const torch::Tensor picture = SquarePicture(pixels, image_size_, gate_).unsqueeze(0);
     const torch::Tensor rows = net_->forward(picture).squeeze(0);
     set->count = rows.size(0);

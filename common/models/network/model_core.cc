@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/device/pass_watch.h"
 #include "common/models/device_passes.h"
 
 namespace sightline {
@@ -25,7 +26,10 @@ GroupingOptions ModelCore::grouping() const {
 absl::Status ModelCore::Run(absl::Span<const Group> groups, const CallContext& call,
                             absl::string_view what,
                             const std::function<absl::Status(const Group&)>& run) const {
-  absl::Status done = RunGroups(options.pool, groups, call, what, run);
+  absl::Status done = RunGroups(options.pool, groups, call, what, [&](const Group& group) {
+    const device::PassScope pass(gate.passes());
+    return run(group);
+  });
   const std::shared_ptr<std::atomic<bool>>& failed = options.execution.failed;
   if (failed != nullptr && HasReason(done, reasons::kDeviceFailed)) *failed = true;
   return done;

@@ -9,12 +9,14 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "common/bundle/item_features.h"
+#include "common/device/pass_watch.h"
 #include "common/models/inputs/feature_tensors.h"
 
 namespace sightline {
@@ -47,9 +49,12 @@ class ItemRows {
 class TensorGate {
  public:
   TensorGate() = default;
-  explicit TensorGate(at::Device device) : device_(device) {}
+  // `passes` is told of what LibTorch computes on the device; null: nobody is.
+  explicit TensorGate(at::Device device, std::shared_ptr<device::PassWatch> passes = nullptr)
+      : device_(device), passes_(std::move(passes)) {}
 
   at::Device device() const { return device_; }
+  device::PassWatch* passes() const { return passes_.get(); }
 
   // In: on the model's device.
 
@@ -76,6 +81,7 @@ class TensorGate {
 
  private:
   at::Device device_ = at::kCPU;
+  std::shared_ptr<device::PassWatch> passes_;
 };
 
 // The token ids of a tensor that RequireTensor has found to be of int32.

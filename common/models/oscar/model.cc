@@ -21,6 +21,7 @@
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
 #include "common/models/network/packing.h"
+#include "common/models/network/region_linear.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/oscar/net.h"
 
@@ -138,6 +139,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadOscar(const ModelBundle& bundle
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<OscarNetImpl>(bundle, IgnoredWeights(manifest), parts.gate));
+  RETURN_IF_ERROR(ComputeRegionsOn(options.execution, net.get()));
   ASSIGN_OR_RETURN(auto executor, NewExecutor(net->encoder(), options.execution, options.pool));
   if (manifest.has_grid_extractor()) {
     ASSIGN_OR_RETURN(

@@ -27,7 +27,7 @@ OscarTrunkImpl::OscarTrunkImpl(const bundle::v1::TransformerSpec& spec, bool wit
     : embeddings_(register_module("embeddings", BertEmbeddings(ConfigOf(spec, dropout)))),
       encoder_(register_module("encoder", BertEncoder(ConfigOf(spec, dropout)))),
       regions_(register_module("img_embedding",
-                               torch::nn::Linear(spec.region_feature_size(), spec.hidden_size()))),
+                               RegionLinear(spec.region_feature_size(), spec.hidden_size()))),
       dropout_(register_module("dropout", torch::nn::Dropout(dropout))) {
   if (with_pooler) pooler_ = register_module("pooler", BertPooler(BertConfigOf(spec)));
   if (spec.region_layer_norm()) {

@@ -23,6 +23,7 @@
 
 #include "common/bundle/model_bundle.h"
 #include "common/models/network/grid_extractor.h"
+#include "common/models/network/region_linear.h"
 #include "common/models/network/transformer.h"
 
 namespace sightline {
@@ -45,7 +46,7 @@ class OscarTrunkImpl : public torch::nn::Module {
   BertEmbeddings embeddings_;
   BertEncoder encoder_;
   BertPooler pooler_{nullptr};
-  torch::nn::Linear regions_;
+  RegionLinear regions_;
   torch::nn::LayerNorm region_norm_{nullptr};
   torch::nn::Dropout dropout_;
 };

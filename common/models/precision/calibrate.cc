@@ -87,6 +87,7 @@ absl::StatusOr<std::shared_ptr<const Model>> Calibration::Load(const std::string
   options.execution = options_.execution;
   options.execution.precision = precision;
   options.execution.passes = nullptr;  // nobody has asked for what is measured
+  options.execution.warms_up = false;
   return LoadModel(bundle_, options);
 }
 

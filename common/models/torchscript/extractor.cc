@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/device/pass_watch.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/image/region_set.h"
 #include "common/models/network/executor.h"
@@ -34,6 +35,7 @@ class TorchScriptExtractor : public PictureExtractor {
   }
 
   absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const override {
+    const device::PassScope pass(gate_.passes());
     const at::Tensor picture = ScaledPicture(pixels, spec_.pixels(), gate_).unsqueeze(0);
     const std::vector<at::Tensor> given = module_.Run(
         "forward", {picture}, {{1, kAnyLength, spec_.region_feature_size()}, {1, kAnyLength, 4}});

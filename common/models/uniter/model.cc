@@ -15,6 +15,7 @@
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
 #include "common/models/network/packing.h"
+#include "common/models/network/region_linear.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/uniter/net.h"
 
@@ -72,6 +73,7 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadUniter(const ModelBundle& bundl
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<UniterNetImpl>(bundle, {}, parts.gate));
+  RETURN_IF_ERROR(ComputeRegionsOn(options.execution, net.get()));
   ASSIGN_OR_RETURN(auto executor,
                    NewExecutor(net->trunk().encoder(), options.execution, options.pool));
   parts.network = std::make_unique<UniterNetwork>(bundle.manifest, std::move(net), parts.gate,

@@ -8,7 +8,7 @@ namespace sightline {
 
 UniterRegionsImpl::UniterRegionsImpl(const bundle::v1::TransformerSpec& spec)
     : features_(register_module("img_linear",
-                                torch::nn::Linear(spec.region_feature_size(), spec.hidden_size()))),
+                                RegionLinear(spec.region_feature_size(), spec.hidden_size()))),
       boxes_(register_module(
           "pos_linear", torch::nn::Linear(BoxNumberCount(BoxForm::kUniter), spec.hidden_size()))),
       feature_norm_(register_module("img_layer_norm", MakeLayerNorm(BertConfigOf(spec)))),

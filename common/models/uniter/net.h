@@ -14,6 +14,7 @@
 #include <torch/nn/pimpl.h>
 
 #include "common/bundle/model_bundle.h"
+#include "common/models/network/region_linear.h"
 #include "common/models/network/transformer.h"
 
 namespace sightline {
@@ -27,7 +28,8 @@ class UniterRegionsImpl : public torch::nn::Module {
                         const torch::Tensor& type_row);
 
  private:
-  torch::nn::Linear features_, boxes_;
+  RegionLinear features_;
+  torch::nn::Linear boxes_;
   torch::nn::LayerNorm feature_norm_, box_norm_, norm_;
 };
 TORCH_MODULE(UniterRegions);

@@ -22,6 +22,7 @@
 #include "common/models/network/net_loading.h"
 #include "common/models/network/network_model.h"
 #include "common/models/network/packing.h"
+#include "common/models/network/region_linear.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/oscar/net.h"
 
@@ -138,8 +139,10 @@ absl::StatusOr<std::shared_ptr<const Model>> LoadVlDeformer(const ModelBundle& b
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
   ASSIGN_OR_RETURN(auto net, LoadNet<VlDeformerNetImpl>(bundle, {}, parts.gate));
+  RETURN_IF_ERROR(ComputeRegionsOn(options.execution, net.get()));
   ASSIGN_OR_RETURN(auto executor,
-                   NewExecutor(net->trunk().encoder(), options.execution, options.pool));
+                   NewExecutor(net->trunk().encoder(), options.execution, options.pool,
+                               /*has_key_bias=*/true));
   parts.network = std::make_unique<VlDeformerNetwork>(bundle.manifest, parts.text, std::move(net),
                                                       parts.gate, std::move(executor));
   return NewNetworkModel(bundle, options, std::move(parts));

@@ -60,14 +60,16 @@ TEST_CASE("passes are summed up, but for those that failed") {
   int described = 1;
   const auto device = DeviceOf(0, &metrics, &described);
   const device::PassStats recorded = {true, 100, 10, absl::Milliseconds(1), absl::Milliseconds(4)};
-  const device::PassStats single = {false, 200, 20, absl::Milliseconds(2), absl::Milliseconds(6)};
-  for (const device::PassStats* pass : {&recorded, &single, &recorded}) {
+  const device::PassStats single = {false, 150, 10, absl::Milliseconds(1), absl::Milliseconds(4),
+                                    true};
+  const device::PassStats never = {false, 50, 10, absl::Milliseconds(1), absl::Milliseconds(2)};
+  for (const device::PassStats* pass : {&recorded, &single, &never, &recorded}) {
     device->Began();
     device->Ended(pass);
   }
   device->Ended(nullptr);
   const DeviceWork work = device->Status().work;
-  CHECK(work.pass_count == 3);
+  CHECK(work.pass_count == 4);
   CHECK(work.recorded_count == 2);
   CHECK(work.took == absl::Milliseconds(14));
   CHECK(work.waited == absl::Milliseconds(4));
@@ -75,8 +77,9 @@ TEST_CASE("passes are summed up, but for those that failed") {
   CHECK(work.bytes_out == 40);
   CHECK(Shows(metrics, "device_passes_total{device=\"3\",launches=\"recorded\"} 2"));
   CHECK(Shows(metrics, "device_passes_total{device=\"3\",launches=\"single\"} 1"));
-  CHECK(Shows(metrics, "device_pass_seconds_count{device=\"3\"} 3"));
-  CHECK(Shows(metrics, "device_wait_seconds_count{device=\"3\"} 3"));
+  CHECK(Shows(metrics, "device_passes_total{device=\"3\",launches=\"never\"} 1"));
+  CHECK(Shows(metrics, "device_pass_seconds_count{device=\"3\"} 4"));
+  CHECK(Shows(metrics, "device_wait_seconds_count{device=\"3\"} 4"));
   CHECK(Shows(metrics, "device_copied_bytes_total{device=\"3\",direction=\"in\"} 400"));
   CHECK(Shows(metrics, "device_copied_bytes_total{device=\"3\",direction=\"out\"} 40"));
 }

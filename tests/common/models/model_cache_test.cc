@@ -138,8 +138,8 @@ TEST_CASE("what models take of a device is told before they are loaded, and unti
     auto model = cache.Get(bundle.id);
     REQUIRE(model.status() == absl::OkStatus());
     // Plain products take none for themselves.
-    const int64_t stacks = TransformerCountOf(family.manifest);
-    CHECK(told->front().bytes == used() + stacks * device::kWorkspaceBytes);
+    const int64_t streams = TransformerCountOf(family.manifest) + kernels::kLinearPlaces;
+    CHECK(told->front().bytes == used() + streams * device::kWorkspaceBytes);
     CHECK(used() > 0);
     CHECK(cache.DeviceFootprints({bundle.id})->front().bytes == told->front().bytes);
     const DeviceStatus status = cache.Devices().at(0);
