@@ -25,6 +25,9 @@ _PLACES = {"-c", "-o", "-MF", "-iquote", "-isystem", "-I", "-include"}
 _DROPPED = re.compile(r"-(MD|W.*|w|D__\w+__=.*|DSIGHTLINE_PACKAGES=.*|frandom-seed=.*|g0|std=c\+\+0x|"
                       r"[UD]_FORTIFY_SOURCE.*|fno-canonical-system-headers|pass-exit-codes)$")
 
+# Of nvcc's.  A "-D" alone has its value behind it: what the build defines for its own caches.
+_OF_CUDA = re.compile(r"-(std=|O|Xcompiler=|diag-suppress=|D.|w$)")
+
 
 class PackError(Exception):
     """What the pack lacks, and what to do."""
@@ -135,7 +138,7 @@ def _cuda(arguments: list[str], outputs: _Outputs) -> dict:
         if flag in _PLACES:
             value = next(rest)
             source = value if flag == "-c" else source
-        elif flag.startswith(("-std=", "-O", "-Xcompiler=", "-diag-suppress=")):
+        elif _OF_CUDA.match(flag):
             flags.append(flag)
     return {"source": _source(source, outputs), "flags": flags, "header": "", "cuda": True, "torch": False}
 

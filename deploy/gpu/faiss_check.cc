@@ -155,5 +155,6 @@ int Run(const Options& options) {
 }  // namespace sightline
 
 int main(int argc, char** argv) {
+  sightline::ShowEachLine();
   return sightline::Run(sightline::ReadOptions(argc, argv));
 }

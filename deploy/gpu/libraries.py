@@ -19,7 +19,7 @@ from elf import read_elf
 
 # Of the machine that compiles: LibTorch, CUDA, and what comes with a compiler.  "openblas" is
 # blas.cc, of which little is called.
-ELSEWHERE = re.compile(r"torch|torch_cpu|c10|cublasLt|cudart_static|dl|rt|pthread|stdc\+\+|m|gomp|openblas")
+ELSEWHERE = re.compile(r"torch|torch_cpu|c10|cublas|cublasLt|cudart_static|dl|rt|pthread|stdc\+\+|m|gomp|openblas")
 _SYSTEM = re.compile(r"ld-linux-x86-64|lib(c|m|dl|rt|pthread|resolv|util|anl|stdc\+\+|gcc_s|gomp)\.so")
 # Of ICU's data, 31 MB of languages and calendars, what normalising and case folding read.
 _ICU_KEPT = re.compile(rb"\w+/(\w+\.nrm|u\w+\.icu)$")

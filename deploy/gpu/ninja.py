@@ -1,6 +1,6 @@
 """build.ninja, of what a pack says and what a machine has.
 
-    ninja.py --pack FOLDER --tools FILE --build FOLDER [--headers-only]
+    ninja.py --pack FOLDER --tools FILE --build FOLDER [--cpu-only] [--headers-only]
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import os
 import sys
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-_BLAS = "deploy/gpu/blas.cc"
+# What stands in for what of a BLAS, in programs that Bazel links with a library: FAISS alone has cuBLAS.
+_STAND_INS = {"openblas": "blas", "cublas": "faiss_blas"}
+# Programs of no use without a GPU, for which FAISS's files of CUDA took two busy cores 24 minutes.
+_NOT_ON_CPU = {"deploy/gpu/faiss_check"}
 # Flags of Bazel's toolchain that say nothing of what is computed stay; warnings are others' affair:
 # another compiler has other ones.
 _WARNINGS = "-w"
@@ -54,9 +57,10 @@ rule link
 """
 
 
-def write_ninja(build: dict, tools: dict, pack: str, headers_only: bool = False) -> str:
+def write_ninja(build: dict, tools: dict, pack: str, headers_only: bool = False, cpu_only: bool = False) -> str:
     """The text of build.ninja; `build` is the pack's build.json.  With `headers_only` files that include
-    LibTorch are read, and nothing is made.  What rules have generated lies below ninja's folder (`sync`)."""
+    LibTorch are read, and nothing is made; with `cpu_only` what needs a GPU and takes long is made if it is
+    named.  What rules have generated lies below ninja's folder (`sync`)."""
     folders = {"clone": ROOT, "generated": "generated", "faiss": os.path.join(pack, "faiss")}
     # Others' headers are looked at by nobody afterwards: another digest of them compiles all anew.
     includes = [f"-I{ROOT}", "-Igenerated", "-Igenerated/protos", f"-isystem {pack}/faiss",
@@ -87,28 +91,31 @@ def write_ninja(build: dict, tools: dict, pack: str, headers_only: bool = False)
                        torch=torch if each["torch"] else "",
                        header=f"-include headers/{header}.h" if header else "",
                        after=f"headers/{header}.h.gch" if header else "")
-    lines += _edge("objects/blas.o", "compile", os.path.join(ROOT, _BLAS), flags=["-std=c++17", "-O2", "-fPIC"])
+    for name in sorted(_STAND_INS.values()):
+        lines += _edge(f"objects/{name}.o", "compile", os.path.join(ROOT, f"deploy/gpu/{name}.cc"),
+                       flags=["-std=c++17", "-O2", "-fPIC"])
     for program, each in sorted(build["programs"].items()):
         lazy = [f"objects/{name}" for name in each["lazy"]]
         lines += _edge(f"archives/{program}.a", "archive", " ".join(lazy))
         direct = [f"objects/{name}" for name in each["objects"]]
-        if "openblas" in each["libraries"]:
-            direct.append("objects/blas.o")
+        direct += [f"objects/{_STAND_INS[name]}.o" for name in each["libraries"] if name in _STAND_INS]
         lines += _edge(f"bin/{program}", "link", f"archives/{program}.a", objects=direct,
                        libraries=link_flags(each["libraries"], build["sonames"], tools, pack),
                        after=" ".join(direct))
-    lines.append("default " + " ".join(f"bin/{program}" for program in sorted(build["programs"])))
+    left_out = _NOT_ON_CPU if cpu_only else set()
+    lines.append("default " + " ".join(f"bin/{program}" for program in sorted(build["programs"].keys() - left_out)))
     return "\n".join(lines) + "\n"
 
 
 def link_flags(names: list[str], sonames: dict[str, str], tools: dict, pack: str) -> list[str]:
     """Of a program that Bazel links with `names`.  As RPATH, not RUNPATH, the pack's folder serves what
-    its libraries need, too."""
-    rpaths, flags, system = [os.path.join(pack, "lib")], [], []
+    its libraries need, too; and what LibTorch has brought of CUDA comes before what the toolkit has."""
+    rpaths, flags, system = [os.path.join(pack, "lib"), *tools["cuda"]["brought"]], [], []
     for name in names:
-        if name == "cublasLt":
-            flags.append(tools["cuda"]["cublas_lt"])
-            rpaths.append(os.path.dirname(tools["cuda"]["cublas_lt"]))
+        if name in ("cublas", "cublasLt"):
+            found = tools["cuda"]["cublas" if name == "cublas" else "cublas_lt"]
+            flags.append(found)
+            rpaths.append(os.path.dirname(found))
         elif name == "cudart_static":  # or, where it is missing, the shared one
             flags.append(tools["cuda"]["runtime"])
             rpaths.append(os.path.dirname(tools["cuda"]["runtime"]))
@@ -175,7 +182,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Part of check.sh.")
     for name in ("pack", "tools", "build"):
         parser.add_argument("--" + name, required=True)
-    parser.add_argument("--headers-only", action="store_true")
+    for name in ("cpu-only", "headers-only"):
+        parser.add_argument("--" + name, action="store_true")
     arguments = parser.parse_args()
     pack = os.path.realpath(arguments.pack)
     with open(os.path.join(pack, "build.json"), encoding="utf-8") as file:
@@ -193,7 +201,11 @@ def main() -> int:
         _write(os.path.join(arguments.build, "headers", name + ".h"),
                "".join(f"#include {each}\n" for each in included))
     _write(os.path.join(arguments.build, "build.ninja"),
-           write_ninja(build, tools, pack, arguments.headers_only))
+           write_ninja(build, tools, pack, arguments.headers_only, arguments.cpu_only))
+    if arguments.cpu_only and not arguments.headers_only:
+        for program in sorted(_NOT_ON_CPU & build["programs"].keys()):
+            print(f"left out: {program}, which needs a GPU and takes minutes to compile; "
+                  f"ninja -C {arguments.build} bin/{program} makes it")
     return 0
 
 

@@ -42,11 +42,12 @@ cd "$root"
 # FOLDER/PROGRAM of bazel-bin.
 programs=(services/router/router services/query_encoder/query_encoder
   services/index_search/index_search services/reranker/reranker
-  services/sightlinectl/sightlinectl_small loadtest/loadtest loadtest/synthesize/synthesize
-  tests/parity/check_golden deploy/gpu/device_check deploy/gpu/stack_check)
+  services/sightlinectl/sightlinectl loadtest/loadtest loadtest/synthesize/synthesize
+  services/corpus_encoder/corpus_encoder services/trainer/trainer
+  tests/parity/check_golden deploy/gpu/device_check deploy/gpu/stack_check
+  deploy/gpu/faiss_check deploy/gpu/model_check)
 # What of these includes LibTorch is read against another one, and not built.
-others=(services/corpus_encoder/corpus_encoder services/evaluator/evaluator
-  services/sightlinectl/sightlinectl services/trainer/trainer)
+others=(services/evaluator/evaluator)
 targets=()
 for program in "${programs[@]}" "${others[@]}"; do targets+=("//${program%/*}:${program##*/}"); done
 

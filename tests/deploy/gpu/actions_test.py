@@ -37,7 +37,7 @@ class ActionsTest(cases.Case):
         objects = self.described()["objects"]
         self.assertEqual(objects["tool/main/main.o"]["flags"], FLAGS)
         self.assertEqual(objects["external/faiss/faiss/sums.o"]["flags"], FLAGS + ["-DFINTEGER=int", "-O3"])
-        self.assertEqual(objects["scan/scan_cuda.o"]["flags"], ["-std=c++17", "-O3", "-Xcompiler=-fPIC"])
+        self.assertEqual(objects["scan/scan_cuda.o"]["flags"], ["-std=c++17", "-O3", "-Xcompiler=-fPIC", "-DFINTEGER=int", "-w"])
 
     def test_who_has_which_header_before_it(self):
         objects = self.described()["objects"]

@@ -63,6 +63,33 @@ class NinjaTest(cases.Case):
             self.assertIn(wanted, libraries)
         self.assertNotIn("-lopenblas", libraries)
 
+    def test_what_a_libtorch_brings_of_cuda_is_found_before_the_toolkits_by_every_program(self):
+        found = tools()
+        found["cuda"] |= {"cublas_lt": "/n/lib/libcublasLt.so.13", "brought": ["/n/lib"]}
+        described = build()
+        described["programs"]["plain/plain"] = described["programs"]["tool/tool"] | {"libraries": ["c10"]}
+        text = ninja.write_ninja(described, found, "/pack")
+        libraries = edge(text, "bin/tool/tool")[1]["libraries"].split()
+        self.assertIn("/n/lib/libcublasLt.so.13", libraries)
+        for program in ("tool/tool", "plain/plain"):
+            paths = [each for each in edge(text, f"bin/{program}")[1]["libraries"].split() if "-rpath," in each]
+            self.assertEqual(paths, ["-Wl,-rpath,/pack/lib", "-Wl,-rpath,/n/lib", "-Wl,-rpath,/t/lib"])
+
+    def test_a_program_of_faiss_has_a_stand_in_for_what_its_cpu_part_calls(self):
+        described = build()
+        described["programs"]["tool/tool"]["libraries"].insert(0, "cublas")
+        values = edge(ninja.write_ninja(described, tools(), "/pack"), "bin/tool/tool")[1]
+        self.assertEqual(values["objects"].split(), ["objects/tool/main/main.o", "objects/faiss_blas.o", "objects/blas.o"])
+        self.assertIn("/c/lib64/libcublas.so", values["libraries"].split())
+
+    def test_what_a_cpu_has_no_use_of_is_made_if_it_is_named(self):
+        described = build()
+        described["programs"]["deploy/gpu/faiss_check"] = described["programs"]["tool/tool"]
+        for cpu_only, made in ((False, "default bin/deploy/gpu/faiss_check bin/tool/tool"), (True, "default bin/tool/tool")):
+            text = ninja.write_ninja(described, tools(), "/pack", cpu_only=cpu_only)
+            self.assertEqual(text.splitlines()[-1], made)
+            self.assertIn("build bin/deploy/gpu/faiss_check: link", text)
+
     def test_a_libtorch_with_cuda_is_linked_so_that_it_is_loaded(self):
         self.assertNotIn("-ltorch_cuda", self.text)
         self.write("torch/libtorch_cuda.so")
