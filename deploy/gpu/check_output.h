@@ -1,18 +1,39 @@
-// What the checks of this folder tell beside what they print.
+// How the checks of this folder tell what they measure, and end where they cannot.
 #ifndef SIGHTLINE_DEPLOY_GPU_CHECK_OUTPUT_H_
 #define SIGHTLINE_DEPLOY_GPU_CHECK_OUTPUT_H_
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/device/ceilings.h"
 #include "nlohmann/json.hpp"
 
 namespace sightline {
+
+// So that what was measured is seen even of a check that is stopped at its limit.
+inline void ShowEachLine() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
+}
+
+[[noreturn]] inline void Die(const absl::Status& status, int exit_status) {
+  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, status.ToString().c_str());
+  std::exit(exit_status);
+}
+
+template <typename T>
+T ValueOrDie(absl::StatusOr<T> value, int exit_status) {
+  if (!value.ok()) Die(value.status(), exit_status);
+  return *std::move(value);
+}
 
 // Of the times that `work` takes.
 template <typename Work>
@@ -28,8 +49,9 @@ double MedianSeconds(int rounds, const Work& work) {
   return seconds[rounds / 2];
 }
 
-// Also prints them.
+// Also prints those that were measured.
 inline nlohmann::json TellCeilings(const device::Ceilings& ceilings) {
+  if (ceilings.copied_bytes_per_second == 0) return nlohmann::json::object();
   std::printf("ceilings: %.0f GB/s of a copy, read and written",
               ceilings.copied_bytes_per_second / 1e9);
   if (ceilings.product_operations_per_second > 0) {

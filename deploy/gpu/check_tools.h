@@ -4,22 +4,17 @@
 #define SIGHTLINE_DEPLOY_GPU_CHECK_TOOLS_H_
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <random>
-#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "common/base/call_context.h"
 #include "common/embedding/embedding_matrix.h"
 #include "common/index/vector_index.h"
+#include "deploy/gpu/check_output.h"
 
 namespace sightline {
 
@@ -30,17 +25,6 @@ using Seconds = std::chrono::duration<double>;
 inline constexpr int kBatches[] = {1, 8, 64, 256};
 // Of which the median is told.
 inline constexpr int kRounds = 21;
-
-[[noreturn]] inline void Die(const absl::Status& status, int exit_status) {
-  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, status.ToString().c_str());
-  std::exit(exit_status);
-}
-
-template <typename T>
-T ValueOrDie(absl::StatusOr<T> value, int exit_status) {
-  if (!value.ok()) Die(value.status(), exit_status);
-  return *std::move(value);
-}
 
 // Unit vectors, of which some lie close together.
 inline std::vector<float> UnitVector(int dimension, uint64_t seed) {

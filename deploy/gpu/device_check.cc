@@ -2,12 +2,12 @@
 //
 //   device_check --rows 1000000 --dimension 768 --top_k 20 --device 0 --ivf_rows 200000
 //       --json search.json
-//   device_check --rows 10000000 --dimension 512 --referee brute_force
+//   device_check --rows 10000000 --dimension 512 --referee brute_force --ivf_rows 0
 //
-// An inverted file is built over the first `ivf_rows` of them, none if that is 0, as beside a brute
-// force.  Ends with 0 if each list has the CPU's rows, order and bits, or what a brute force finds;
-// with 1 if one has not, and says which; with 3 where there is no GPU that can be used.  `--device
-// cpu` holds the CPU's own search to a brute force.
+// An inverted file is built over the first `ivf_rows` of them, none if that is 0.  Ends with 0 if
+// each list has the CPU's rows, order and bits, or what a brute force finds; with 1 if one has not,
+// and says which; with 3 where there is no GPU that can be used.  `--device cpu` holds the CPU's
+// own search to a brute force.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -223,11 +223,11 @@ int Run(const Options& options) {
          {"operations", 2.0 * batch * static_cast<double>(options.rows) * options.dimension},
          {"wrong", wrong}});
   }
-  if (options.ivf_rows > 0 && !options.on_cpu() && !options.brute_force) {
+  if (options.ivf_rows > 0) {
     VectorView some = rows;
     some.rows = std::min(rows.rows, options.ivf_rows);
-    good = CheckIvf(some, *ValueOrDie(CudaScanDevices(), 3), options.device, options.top_k, &pool,
-                    &json["searches"]) &&
+    const auto devices = options.on_cpu() ? nullptr : ValueOrDie(CudaScanDevices(), 3);
+    good = CheckIvf(some, devices.get(), options.device, options.top_k, &pool, &json["searches"]) &&
            good;
   }
   if (!WriteJson(options.json, json)) return 1;
@@ -238,5 +238,6 @@ int Run(const Options& options) {
 }  // namespace sightline
 
 int main(int argc, char** argv) {
+  sightline::ShowEachLine();
   return sightline::Run(sightline::ReadOptions(argc, argv));
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@
 #include "common/index/row_scores.h"
 #include "deploy/gpu/check_output.h"
 #include "deploy/gpu/check_tools.h"
+#include "deploy/gpu/made_up_rows.h"
 #include "sightline/bundle/v1/generation.pb.h"
 
 namespace sightline {
@@ -30,6 +32,12 @@ using bundle::v1::GenerationManifest;
 
 // Lists that are looked into.
 constexpr int kEfforts[] = {16, 64};
+// Of the ten nearest of so many queries so many are to be found.
+constexpr int kRecallTopK = 10;
+constexpr int kRecallQueries = 256;
+constexpr double kRecall = 0.95;
+
+using QueryMaker = std::function<EmbeddingMatrix(int count)>;
 
 // A folder that goes with the object.
 class Folder {
@@ -89,9 +97,13 @@ class BuiltIvf {
 
   int64_t lists() const { return file_.shape.lists; }
 
-  std::unique_ptr<VectorIndex> OpenOn(const ScanDevices& devices, int device) const {
+  // No `devices`: on the CPU.
+  std::unique_ptr<VectorIndex> OpenOn(const ScanDevices* devices, int device) const {
+    if (devices == nullptr) {
+      return ValueOrDie(kind_->open(folder_.path(), manifest_, 0, rows_, pool_, call_), 1);
+    }
     const auto load = [&](const VectorView& rows, absl::Span<const int32_t> order) {
-      return devices.Load(rows, order, device, call_);
+      return devices->Load(rows, order, device, call_);
     };
     return ValueOrDie(
         kind_->on_device->open(folder_.path(), manifest_, 0, rows_, load, pool_, call_), 3);
@@ -152,36 +164,105 @@ bool IsSound(const VectorView& rows, const EmbeddingMatrix& queries, const Lists
   return true;
 }
 
-bool CheckFilter(const VectorIndex& index, const VectorView& rows, SearchOptions options,
-                 ComputePool* pool) {
-  const RowSet among = EveryOther(rows.rows);
-  const auto cpu = ValueOrDie(OpenFlatIndex(rows, pool), 1);
-  const EmbeddingMatrix queries = MadeUpQueries(kBatches[1], rows.dimension);
-  options.among = &among;
-  const Lists found = Search(index, queries, options), truth = Search(*cpu, queries, options);
+// Of the rows of `wanted`, how many are in `found`.
+struct Share {
   int64_t there = 0, all = 0;
-  for (size_t i = 0; i < truth.size(); ++i) {
-    for (const Neighbor& wanted : truth[i]) {
-      ++all;
-      there += std::any_of(found[i].begin(), found[i].end(),
-                           [&](const Neighbor& one) { return one.row == wanted.row; });
+
+  double value() const { return all == 0 ? 1 : static_cast<double>(there) / all; }
+};
+
+Share ShareOf(const Lists& wanted, const Lists& found) {
+  Share share;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    for (const Neighbor& one : wanted[i]) {
+      ++share.all;
+      share.there += std::any_of(found[i].begin(), found[i].end(),
+                                 [&](const Neighbor& other) { return other.row == one.row; });
     }
   }
+  return share;
+}
+
+bool CheckFilter(const VectorIndex& index, const VectorIndex& exact, const VectorView& rows,
+                 SearchOptions options) {
+  const RowSet among = EveryOther(rows.rows);
+  const EmbeddingMatrix queries = MadeUpQueries(kBatches[1], rows.dimension);
+  options.among = &among;
+  const Lists found = Search(index, queries, options);
+  const Share share = ShareOf(Search(exact, queries, options), found);
   const bool sound = IsSound(rows, queries, found, among);
   std::printf("effort %3d, every other row: %lld of %lld of the nearest  %s\n", options.effort,
-              static_cast<long long>(there), static_cast<long long>(all),
+              static_cast<long long>(share.there), static_cast<long long>(share.all),
               sound ? "with the CPU's scores" : "WITH SCORES THAT ARE NOT THE CPU'S");
   return sound;
 }
 
+// Holds a batch to the rows of its lists, and times it.
+nlohmann::json CheckBatch(const BuiltIvf& ivf, const VectorIndex& index, int64_t rows,
+                          const EmbeddingMatrix& queries, const SearchOptions& options) {
+  const int differs =
+      FirstDifference(Search(index, queries, options), ivf.Expected(queries, options));
+  const double seconds =
+      MedianSeconds(kRounds, [&](int /*round*/) { Search(index, queries, options); });
+  const auto batch = static_cast<int>(queries.rows());
+  std::printf("effort %3d  batch %3d  %9.3f ms  %10.0f queries a second  %s\n", options.effort,
+              batch, seconds * 1e3, batch / seconds,
+              differs < 0 ? "as each row of the lists" : "DIFFERS FROM THE ROWS OF THE LISTS");
+  if (differs >= 0) std::printf("  query %d is the first\n", differs);
+  return {{"batch", batch},
+          {"lists", absl::StrCat(options.effort, " of ", ivf.lists())},
+          {"rows", rows},
+          {"seconds", seconds},
+          {"wrong", differs < 0 ? "" : absl::StrCat("query ", differs, " is the first")}};
+}
+
+// The least effort that finds kRecall of what `exact` does, and how much it finds.
+std::pair<int, double> LeastEffort(const VectorIndex& index, const VectorIndex& exact,
+                                   const EmbeddingMatrix& queries, SearchOptions options) {
+  const Lists wanted = Search(exact, queries, options);
+  const auto recall = [&](int effort) {
+    options.effort = effort;
+    return ShareOf(wanted, Search(index, queries, options)).value();
+  };
+  int enough = 1;
+  while (recall(enough) < kRecall) enough *= 2;  // all lists find everything
+  int too_few = enough / 2;
+  while (enough - too_few > 1) {
+    const int middle = (enough + too_few) / 2;
+    (recall(middle) < kRecall ? too_few : enough) = middle;
+  }
+  return {enough, recall(enough)};
+}
+
+// `what` the queries are, for who reads it.
+bool CheckRecall(const BuiltIvf& ivf, const VectorIndex& index, const VectorIndex& exact,
+                 const VectorView& rows, const char* what, const QueryMaker& queries,
+                 nlohmann::json* searches) {
+  SearchOptions options;
+  options.top_k = kRecallTopK;
+  const auto [effort, recall] = LeastEffort(index, exact, queries(kRecallQueries), options);
+  std::printf("effort %3d finds %.3f of the %d nearest of queries %s, less effort less than %.2f\n",
+              effort, recall, kRecallTopK, what, kRecall);
+  options.effort = effort;
+  bool same = true;
+  for (const int batch : {1, kRecallQueries}) {
+    searches->push_back(CheckBatch(ivf, index, rows.rows, queries(batch), options));
+    searches->back()["recall"] = recall;
+    searches->back()["queries"] = what;
+    same = same && searches->back()["wrong"] == "";
+  }
+  return same;
+}
+
 }  // namespace
 
-bool CheckIvf(const VectorView& rows, const ScanDevices& devices, int device, int top_k,
+bool CheckIvf(const VectorView& rows, const ScanDevices* devices, int device, int top_k,
               ComputePool* pool, nlohmann::json* searches) {
   const auto start = std::chrono::steady_clock::now();
   const BuiltIvf ivf(rows, pool);
   const double building = Seconds(std::chrono::steady_clock::now() - start).count();
   const auto index = ivf.OpenOn(devices, device);
+  const auto exact = ValueOrDie(OpenFlatIndex(rows, pool), 1);
   std::printf("ivf: %lld rows of %d in %lld lists, built in %.2f s\n",
               static_cast<long long>(rows.rows), rows.dimension,
               static_cast<long long>(ivf.lists()), building);
@@ -192,26 +273,16 @@ bool CheckIvf(const VectorView& rows, const ScanDevices& devices, int device, in
     options.effort = effort;
     if (index->IsExact(options)) continue;
     for (const int batch : kBatches) {
-      const EmbeddingMatrix queries = MadeUpQueries(batch, rows.dimension);
-      const int differs =
-          FirstDifference(Search(*index, queries, options), ivf.Expected(queries, options));
-      const double seconds =
-          MedianSeconds(kRounds, [&](int /*round*/) { Search(*index, queries, options); });
-      std::printf("effort %3d  batch %3d  %9.3f ms  %10.0f queries a second  %s\n", effort, batch,
-                  seconds * 1e3, batch / seconds,
-                  differs < 0 ? "as each row of the lists" : "DIFFERS FROM THE ROWS OF THE LISTS");
-      if (differs >= 0) std::printf("  query %d is the first\n", differs);
-      same = same && differs < 0;
       searches->push_back(
-          {{"batch", batch},
-           {"lists", absl::StrCat(effort, " of ", ivf.lists())},
-           {"rows", rows.rows},
-           {"seconds", seconds},
-           {"wrong", differs < 0 ? "" : absl::StrCat("query ", differs, " is the first")}});
+          CheckBatch(ivf, *index, rows.rows, MadeUpQueries(batch, rows.dimension), options));
+      same = same && searches->back()["wrong"] == "";
     }
-    same = CheckFilter(*index, rows, options, pool) && same;
+    same = CheckFilter(*index, *exact, rows, options) && same;
   }
-  return same;
+  const auto anywhere = [&](int count) { return MadeUpQueries(count, rows.dimension); };
+  const auto near = [&](int count) { return QueriesNear(rows, count); };
+  same = CheckRecall(ivf, *index, *exact, rows, "anywhere", anywhere, searches) && same;
+  return CheckRecall(ivf, *index, *exact, rows, "near rows", near, searches) && same;
 }
 
 }  // namespace sightline

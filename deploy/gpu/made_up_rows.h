@@ -9,6 +9,8 @@
 
 #include "common/base/compute_pool.h"
 #include "common/base/float16.h"
+#include "common/embedding/embedding_matrix.h"
+#include "common/index/vector_index.h"
 #include "deploy/gpu/check_tools.h"
 
 namespace sightline {
@@ -33,6 +35,27 @@ inline std::vector<uint16_t> MadeUpRows(int64_t count, int dimension, ComputePoo
     }
   });
   return rows;
+}
+
+// Queries as users have them whose items are like what they ask for: rows from all over `rows`,
+// each moved by half as much as rows are from their vectors.
+inline EmbeddingMatrix QueriesNear(const VectorView& rows, int64_t count) {
+  constexpr float kMoved = 0.5f;
+  EmbeddingMatrix queries(count, rows.dimension);
+  for (int64_t i = 0; i < count; ++i) {
+    // By a prime, so that they are of many vectors.
+    const int64_t row = (i + 1) * 7919 % rows.rows;
+    const std::vector<float> moves = UnitVector(rows.dimension, 2000000 + i);
+    float* const query = queries.mutable_row(i).data();
+    Float16ToFloat32(rows.row(row), rows.dimension, query);
+    float squares = 0;
+    for (int j = 0; j < rows.dimension; ++j) {
+      query[j] += kMoved * moves[j];
+      squares += query[j] * query[j];
+    }
+    for (int j = 0; j < rows.dimension; ++j) query[j] /= std::sqrt(squares);
+  }
+  return queries;
 }
 
 }  // namespace sightline

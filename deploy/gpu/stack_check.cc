@@ -1,18 +1,18 @@
 // Whether transformer blocks on a GPU compute what the CPU does, and how fast: of made-up weights
-// of BERT's base size.
+// of BERT's base size.  And, untimed, whether smaller ones of other heads do, over sequences of
+// several lengths.
 //
-//   stack_check --device 0 --layers 12 --json models.json
+//   stack_check --device 0 --layers 12 --most_rows 16384 --json stack.json
 //
 // Ends with 0 if all of it is as close as the precision lets it be, with 1 if not, and with 3 where
-// there is no GPU that can be used.
+// there is no GPU that can be used.  `--device cpu` has the CPU compute it in each precision that
+// it has a kernel for, and holds that to its own float32.
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
+#include <iterator>
 #include <memory>
-#include <random>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,41 +26,52 @@
 #include "common/kernels/block_stack.h"
 #include "common/kernels/device_stack.h"
 #include "common/kernels/kernel_choice.h"
-#include "common/kernels/pool_team.h"
+#include "common/kernels/pass_layout.h"
 #include "deploy/gpu/check_output.h"
+#include "deploy/gpu/shape_check.h"
+#include "deploy/gpu/stack_subjects.h"
 #include "nlohmann/json.hpp"
 
 namespace sightline::kernels {
 namespace {
 
 constexpr StackShape kBase = {768, 12, 3072, 1e-12f};
-// Of which the median is told.
-constexpr int kRounds = 31;
-
 // Sequences of a pass, as requests make them.
 struct Load {
   const char* what;
+  int requests;
   int sequences;
   int length;
   StackReadout readout;
+
+  int64_t rows() const { return int64_t{sequences} * length; }
 };
 constexpr Load kLoads[] = {
-    {"a text of 12 tokens", 1, 12, StackReadout::kMeanRows},
-    {"20 pairs of 50 rows", 20, 50, StackReadout::kFirstRows},
-    {"100 pairs of 50 rows", 100, 50, StackReadout::kFirstRows},
-    {"160 pairs of 50 rows", 160, 50, StackReadout::kFirstRows},
-    {"16 texts of 512 tokens", 16, 512, StackReadout::kAllRows},
+    {"a text of 12 tokens", 1, 1, 12, StackReadout::kMeanRows},
+    {"20 pairs of 50 rows", 1, 20, 50, StackReadout::kFirstRows},
+    {"100 pairs of 50 rows", 1, 100, 50, StackReadout::kFirstRows},
+    {"4 requests of 20 pairs", 4, 80, 50, StackReadout::kFirstRows},
+    {"8 requests of 20 pairs", 8, 160, 50, StackReadout::kFirstRows},
+    {"16 requests of 20 pairs", 16, 320, 50, StackReadout::kFirstRows},
+    {"16 texts of 512 tokens", 16, 16, 512, StackReadout::kAllRows},
 };
 
+constexpr int kMostRows = PassLimits().rows;
+
 struct Options {
-  int device = 0;
+  int device = 0;  // -1: the CPU
   int layers = 12;
+  int rounds = 31;            // of which the median is told
+  int most_rows = kMostRows;  // loads of more are left out
   std::string json;
+
+  bool on_cpu() const { return device < 0; }
 };
 
 [[noreturn]] void Usage(absl::string_view problem) {
   std::fprintf(stderr,
-               "stack_check: %s\nusage: stack_check [--device N] [--layers N] [--json FILE]\n",
+               "stack_check: %s\nusage: stack_check [--device N|cpu] [--layers N] [--rounds N] "
+               "[--most_rows N] [--json FILE]\n",
                std::string(problem).c_str());
   std::exit(2);
 }
@@ -73,166 +84,125 @@ Options ReadOptions(int argc, char** argv) {
       options.json = argv[i + 1];
       continue;
     }
-    int* const value = name == "--device"   ? &options.device
-                       : name == "--layers" ? &options.layers
-                                            : nullptr;
+    if (name == "--device" && i + 1 < argc && absl::string_view(argv[i + 1]) == "cpu") {
+      options.device = -1;
+      continue;
+    }
+    int* const value = name == "--device"      ? &options.device
+                       : name == "--layers"    ? &options.layers
+                       : name == "--rounds"    ? &options.rounds
+                       : name == "--most_rows" ? &options.most_rows
+                                               : nullptr;
+    const int most = value == &options.most_rows ? kMostRows : 255;
     if (value == nullptr || i + 1 == argc || !absl::SimpleAtoi(argv[i + 1], value) || *value < 0 ||
-        *value > 255) {
-      Usage(absl::StrCat("cannot read '", name,
-                         "'; it is one of these, and a value, of numbers up to 255"));
+        *value > most) {
+      Usage(
+          absl::StrCat("cannot read '", name, "'; it is one of these, and a number up to ", most));
     }
   }
   if (options.layers == 0) Usage("--layers is 1 at least");
+  // The first of each place that a pass may have on a device is not recorded yet.
+  if (options.rounds <= kPassPlaces) {
+    Usage(absl::StrCat("--rounds is ", options.rounds, "; from ", kPassPlaces + 1,
+                       " on passes are as they were recorded"));
+  }
+  if (options.most_rows < kLoads[0].rows()) {
+    Usage(absl::StrCat("--most_rows is ", options.most_rows, "; the smallest load has ",
+                       kLoads[0].rows(), " rows"));
+  }
   return options;
 }
 
-// Weights of one block, as trained ones are distributed; the same for every block.
-class MadeUpBlock {
- public:
-  MadeUpBlock() {
-    const int64_t h = kBase.hidden_size, f = kBase.intermediate_size;
-    weights_ = {Linear(h, h), Linear(h, h), Linear(h, h), Linear(h, h),
-                Norm(),       Linear(f, h), Linear(h, f), Norm()};
-  }
-  const BlockWeights& weights() const { return weights_; }
-
- private:
-  const float* Numbers(int64_t count, float mean, float deviation) {
-    std::normal_distribution<float> normal(mean, deviation);
-    std::vector<float>& numbers = numbers_.emplace_back(count);
-    for (float& number : numbers) number = normal(random_);
-    return numbers.data();
-  }
-  LinearWeights Linear(int64_t outputs, int64_t inputs) {
-    return {Numbers(outputs * inputs, 0, 0.02f), Numbers(outputs, 0, 0.02f), outputs, inputs};
-  }
-  NormWeights Norm() {
-    return {Numbers(kBase.hidden_size, 1, 0.1f), Numbers(kBase.hidden_size, 0, 0.1f)};
-  }
-
-  std::mt19937 random_{1};
-  std::deque<std::vector<float>> numbers_;
-  BlockWeights weights_;
-};
-
-// The rows of a load.
-struct Pass {
-  explicit Pass(const Load& load)
-      : lengths(load.sequences, load.length),
-        rows(int64_t{load.sequences} * load.length * kBase.hidden_size) {
-    std::mt19937 random(2);
-    std::normal_distribution<float> normal;
-    for (float& number : rows) number = normal(random);
-    part = {rows.data(), Dtype::kFloat32, nullptr, int64_t{load.sequences} * load.length};
-    sequences = {&part, 1, nullptr, lengths.data(), load.sequences};
-  }
-
-  std::vector<int64_t> lengths;
-  std::vector<float> rows;
-  RowPart part;
-  Sequences sequences;
-};
-
-template <typename T>
-T ValueOrDie(absl::StatusOr<T> value, int exit_status) {
-  if (value.ok()) return *std::move(value);
-  std::fprintf(stderr, "stack_check: %s\n", value.status().ToString().c_str());
-  std::exit(exit_status);
-}
-
-void MustBe(const absl::Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "stack_check: %s\n", status.ToString().c_str());
-  std::exit(1);
-}
-
-// What the CPU makes of it in float32.
-std::vector<float> Expected(const BlockStack& cpu, const Pass& pass, const Load& load,
-                            ComputePool* pool) {
-  const int64_t hidden = kBase.hidden_size;
-  const bool first_only = load.readout == StackReadout::kFirstRows;
-  std::vector<float> out((first_only ? load.sequences : pass.part.rows) * hidden);
-  RunWithTeam(pool, [&](Team* team) { cpu.Run(pass.sequences, first_only, team, out.data()); });
-  if (load.readout != StackReadout::kMeanRows) return out;
-  std::vector<float> means(load.sequences * hidden, 0);
-  for (int64_t i = 0; i < static_cast<int64_t>(out.size()); ++i) {
-    means[i / (load.length * hidden) * hidden + i % hidden] += out[i] / load.length;
-  }
-  return means;
-}
-
-double RootMeanSquare(const std::vector<float>& a, const std::vector<float>& b) {
-  double squares = 0;
-  for (size_t i = 0; i < a.size(); ++i) squares += std::pow(double{a[i]} - b[i], 2);
-  return std::sqrt(squares / static_cast<double>(a.size()));
+Pass PassOf(const Load& load) {
+  return Pass(std::vector<int64_t>(load.sequences, load.length), kBase.hidden_size,
+              /*has_bias=*/false);
 }
 
 // Of products alone; of the last layer's as if all rows were read.
 double OperationsOf(const Load& load, int layers) {
   const auto h = static_cast<double>(kBase.hidden_size);
   const auto f = static_cast<double>(kBase.intermediate_size);
-  const double rows = double(load.sequences) * load.length;
+  const auto rows = static_cast<double>(load.rows());
   return layers * rows * (2 * (4 * h * h + 2 * h * f) + 4 * h * load.length);
 }
 
-// The first pass is launched, the others are as it was recorded: with the same bits.
-nlohmann::json Check(DeviceStack* stack, const Pass& pass, const Load& load, int layers,
-                     const std::vector<float>& expected, double allowed) {
+// The first passes are launched, the others are as these were recorded: with the same bits.
+nlohmann::json Check(const Subject& subject, const Pass& pass, const Load& load,
+                     const Options& options, const std::vector<float>& expected) {
   std::vector<float> found(expected.size()), again(expected.size());
   bool same = true, recorded = false;
-  const double median = MedianSeconds(kRounds, [&](int round) {
-    PassStats stats;
-    MustBe(
-        stack->Run(pass.sequences, load.readout, round == 0 ? found.data() : again.data(), &stats));
+  const double median = MedianSeconds(options.rounds, [&](int round) {
+    recorded = subject.run(pass, load.readout, round == 0 ? &found : &again);
     same = same && (round == 0 || found == again);
-    recorded = stats.was_recorded;
   });
   const double off = RootMeanSquare(found, expected);
-  const double operations = OperationsOf(load, layers);
-  std::printf("  %-24s  %8.3f ms  %7.1f TFLOP/s  off by %.2g  %s\n", load.what, median * 1e3,
-              operations / median / 1e12, off, off <= allowed ? "close" : "TOO FAR FROM THE CPU");
-  std::string wrong = off <= allowed ? "" : "too far from the CPU";
+  const double operations = OperationsOf(load, options.layers);
+  const bool close = off <= subject.allowed;
+  std::printf("  %-24s  %8.3f ms  %8.0f requests a second  %7.1f TFLOP/s  off by %.2g  %s\n",
+              load.what, median * 1e3, load.requests / median, operations / median / 1e12, off,
+              close ? "close" : "TOO FAR FROM THE CPU");
+  std::string wrong = close ? "" : "too far from the CPU";
   if (!recorded) wrong = "not recorded";
   if (!same) wrong = "other bits when it was recorded";
   if (!recorded || !same) std::printf("  WRONG: %s\n", wrong.c_str());
-  return {{"load", load.what}, {"seconds", median},  {"operations", operations},
-          {"off_by", off},     {"allowed", allowed}, {"wrong", wrong}};
+  return {{"load", load.what},
+          {"precision", subject.precision},
+          {"requests", load.requests},
+          {"sequences", load.sequences},
+          {"length", load.length},
+          {"readout", NameOf(load.readout)},
+          {"seconds", median},
+          {"operations", operations},
+          {"off_by", off},
+          {"allowed", subject.allowed},
+          {"wrong", std::move(wrong)}};
 }
 
 int Run(const Options& options) {
   ComputePool pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
-  const MadeUpBlock block;
+  const MadeUpBlock block(kBase, 0.02f);
   BlockStack cpu(*KernelFor("float32", ThisCpu()), kBase);
   for (int i = 0; i < options.layers; ++i) cpu.Add(block.weights());
-  const auto devices = ValueOrDie(CudaStackDevices(), 3);
-  const std::string name = ValueOrDie(devices->Describe(options.device), 3).name;
+  std::string name = "the CPU";
+  std::shared_ptr<const StackDevices> devices;
+  device::Ceilings ceilings;
+  std::vector<Subject> subjects;
+  if (options.on_cpu()) {
+    subjects = SubjectsOnCpu(kBase, block.weights(), options.layers, &pool);
+  } else {
+    devices = ValueOrDie(CudaStackDevices(), 3);
+    name = ValueOrDie(devices->Describe(options.device), 3).name;
+    ceilings = ValueOrDie(device::MeasureCudaCeilings(options.device), 3);
+    subjects = SubjectsOn(*devices, options.device, kBase, block.weights(), options.layers);
+  }
   std::printf("%s, %d layers of 768, 12 heads, 3072\n", name.c_str(), options.layers);
-  nlohmann::json json = {
-      {"program", "stack_check"},
-      {"device", name},
-      {"layers", options.layers},
-      {"ceilings", TellCeilings(ValueOrDie(device::MeasureCudaCeilings(options.device), 3))}};
+  nlohmann::json json = {{"program", "stack_check"},
+                         {"device", name},
+                         {"layers", options.layers},
+                         {"rounds", options.rounds},
+                         {"shape",
+                          {{"hidden_size", kBase.hidden_size},
+                           {"heads", kBase.head_count},
+                           {"intermediate_size", kBase.intermediate_size}}},
+                         {"ceilings", TellCeilings(ceilings)}};
+  std::vector<Load> loads;
+  std::copy_if(std::begin(kLoads), std::end(kLoads), std::back_inserter(loads),
+               [&](const Load& load) { return load.rows() <= options.most_rows; });
+  std::vector<std::vector<float>> expected;
+  for (const Load& load : loads) {
+    expected.push_back(OfCpu(cpu, PassOf(load), kBase.hidden_size, load.readout, &pool));
+  }
   bool good = true;
-  for (const char* precision : kStackPrecisions) {
-    DeviceStackOptions of;
-    of.shape = kBase;
-    of.block_count = options.layers;
-    of.precision = precision;
-    const auto stack = ValueOrDie(devices->New(of, options.device), 3);
-    for (int i = 0; i < options.layers; ++i) MustBe(stack->Add(block.weights()));
-    std::printf("%s, %.0f MB of the device\n", precision,
-                static_cast<double>(stack->byte_count()) / 1e6);
-    // Of numbers around 1, after so many layers.
-    const double allowed = (std::string(precision) == "float32" ? 2e-6 : 6e-3) * options.layers;
-    for (const Load& load : kLoads) {
-      const Pass pass(load);
-      nlohmann::json checked =
-          Check(stack.get(), pass, load, options.layers, Expected(cpu, pass, load, &pool), allowed);
-      checked["precision"] = precision;
+  for (const Subject& subject : subjects) {
+    std::printf("%s, %.0f MB%s\n", subject.precision, static_cast<double>(subject.bytes) / 1e6,
+                options.on_cpu() ? "" : " of the device");
+    for (size_t i = 0; i < loads.size(); ++i) {
+      nlohmann::json checked = Check(subject, PassOf(loads[i]), loads[i], options, expected[i]);
       good = good && checked["wrong"] == "";
       json["passes"].push_back(std::move(checked));
     }
   }
+  good = CheckShapes(devices.get(), options.device, &pool, &json["shapes"]) && good;
   if (!WriteJson(options.json, json)) return 1;
   return good ? 0 : 1;
 }
@@ -241,6 +211,7 @@ int Run(const Options& options) {
 }  // namespace sightline::kernels
 
 int main(int argc, char** argv) {
+  sightline::ShowEachLine();
   using sightline::kernels::ReadOptions;
   return sightline::kernels::Run(ReadOptions(argc, argv));
 }
