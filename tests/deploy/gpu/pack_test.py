@@ -61,7 +61,7 @@ class PackTest(cases.Case):
                 libraries.small_icu_data(library)
 
     def test_libraries_of_the_compiling_machine_are_not_packed(self):
-        for name in ("torch_cpu", "cublasLt", "pthread", "gomp", "openblas"):
+        for name in ("torch_cpu", "cublas", "cublasLt", "pthread", "gomp", "openblas"):
             self.assertTrue(libraries.ELSEWHERE.fullmatch(name))
         for name in ("grpc++", "curl", "absl_time"):
             self.assertFalse(libraries.ELSEWHERE.fullmatch(name))

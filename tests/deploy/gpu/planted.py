@@ -53,7 +53,8 @@ def small_build():
     compiled(query, "net/net.cc", "net/_objs/net/net.pic.o", "-include", "deploy/bazel/precompiled_torch.h",
              "-isystem", "external/system/torch_api_include")
     query.add("CudaCompile", [BIN + "scan/scan_cuda.o"],
-              ["nvcc", "-std=c++17", "-O3", "-Xcompiler=-fPIC", "-Werror=all-warnings",
+              ["nvcc", "-std=c++17", "-O3", "-Xcompiler=-fPIC", "-DFINTEGER=int", "-w", "-Werror=all-warnings", "-D",
+               "SIGHTLINE_PACKAGES=abc",
                "-gencode=arch=compute_90,code=sm_90", "-I.", "-I", "external/x", "-c", "scan/scan.cu", "-o",
                BIN + "scan/scan_cuda.o"])
     lazy = ["protos/_objs/a/a.pb.pic.o", "external/faiss/_objs/faiss/sums.pic.o", "net/_objs/net/net.pic.o",
@@ -70,5 +71,5 @@ def small_build():
 def tools(**more):
     return {"g++": "/bin/g++", "ar": "/bin/ar", "ninja": "/bin/ninja", "architecture": "90", "gpus": [],
             "torch": {"where": "/t", "version": "2.6.0", "includes": ["/t/include"], "libraries": ["/t/lib"]},
-            "cuda": {"nvcc": "/c/bin/nvcc", "runtime": "/c/lib64/libcudart_static.a",
-                     "cublas_lt": "/c/lib64/libcublasLt.so", "includes": ["/c/include"]}} | more
+            "cuda": {"nvcc": "/c/bin/nvcc", "brought": [], "runtime": "/c/lib64/libcudart_static.a",
+                     "cublas": "/c/lib64/libcublas.so", "cublas_lt": "/c/lib64/libcublasLt.so", "includes": ["/c/include"]}} | more
