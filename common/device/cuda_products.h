@@ -26,6 +26,7 @@ namespace sightline::device {
 // OK, or what cuBLASLt says.
 inline absl::Status StatusOf(cublasStatus_t status, absl::string_view what) {
   if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
+  (void)cudaGetLastError();  // or another call of this thread would be told of it
   const std::string message = absl::StrCat(what, ": cuBLASLt's status ", static_cast<int>(status));
   return status == CUBLAS_STATUS_ALLOC_FAILED ? absl::ResourceExhaustedError(message)
                                               : MakeError(reasons::kDeviceFailed, message);

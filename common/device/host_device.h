@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -105,6 +106,7 @@ class HostDevice {
     }
 
     std::atomic<int64_t> left;
+    std::atomic<int64_t> waiting{0};  // of what was asked for in any stream
     std::atomic<bool> records{true};
     Mutex mutex;
     int64_t launches GUARDED_BY(mutex) = 0;
@@ -118,20 +120,43 @@ class HostDevice {
   struct State {
     using Work = std::vector<std::function<void()>>;
 
-    // All that was asked for before, in its order, whoever else waits for it.
-    void RunAll() EXCLUDES(running, mutex) {
+    explicit State(std::shared_ptr<AllStreams> of) : all(std::move(of)) {}
+    ~State() { all->waiting -= asked - begun; }
+
+    // The first `count` pieces of work of all that were ever asked for, in their order, whoever
+    // else waits for them.
+    void RunUpTo(int64_t count) EXCLUDES(running, mutex) {
       MutexLock alone(running);
-      Work work;
-      {
-        MutexLock lock(mutex);
-        work.swap(waiting);
+      while (const std::function<void()> work = Next(count)) {
+        work();
+        --all->waiting;
       }
-      for (const auto& each : work) each();
+    }
+
+    // Null if so many have begun.
+    std::function<void()> Next(int64_t count) EXCLUDES(mutex) {
+      MutexLock lock(mutex);
+      if (begun >= count || waiting.empty()) return nullptr;
+      std::function<void()> work = std::move(waiting.front());
+      waiting.pop_front();
+      ++begun;
+      return work;
     }
 
     void Add(std::function<void()> work) EXCLUDES(mutex) {
       MutexLock lock(mutex);
-      (recording == nullptr ? waiting : *recording).push_back(std::move(work));
+      if (recording != nullptr) {
+        recording->push_back(std::move(work));
+        return;
+      }
+      waiting.push_back(std::move(work));
+      ++asked;
+      ++all->waiting;
+    }
+
+    int64_t Asked() EXCLUDES(mutex) {
+      MutexLock lock(mutex);
+      return asked;
     }
 
     // From now on to `to`; null: no more.
@@ -140,23 +165,26 @@ class HostDevice {
       recording = to;
     }
 
+    const std::shared_ptr<AllStreams> all;
     CopiedBytes copied;
     Mutex running;
     Mutex mutex;
-    Work waiting GUARDED_BY(mutex);
+    std::deque<std::function<void()>> waiting GUARDED_BY(mutex);
+    int64_t asked GUARDED_BY(mutex) = 0;
+    int64_t begun GUARDED_BY(mutex) = 0;
     Work* recording GUARDED_BY(mutex) = nullptr;
   };
 
  public:
   // With `memory_bytes` to give.
   explicit HostDevice(int64_t memory_bytes = INT64_MAX)
-      : all_(std::make_shared<AllStreams>(memory_bytes)), state_(std::make_shared<State>()) {}
+      : all_(std::make_shared<AllStreams>(memory_bytes)), state_(std::make_shared<State>(all_)) {}
 
   // Another stream of this device, which another thread may use meanwhile: memory and failures are
   // the same, all else is its own.
   absl::StatusOr<HostDevice> NewStream() const {
     HostDevice stream(*this);
-    stream.state_ = std::make_shared<State>();
+    stream.state_ = std::make_shared<State>(all_);
     return stream;
   }
 
@@ -188,11 +216,12 @@ class HostDevice {
     const auto found = all_->launches_of.find(std::type_index(typeid(Kernel)));
     return found == all_->launches_of.end() ? 0 : found->second;
   }
-  // Of what was asked for in this stream and is not done.
+  // Of what was asked for in this stream and is not done; and in any of them.
   size_t waiting() const {
     MutexLock lock(state_->mutex);
     return state_->waiting.size();
   }
+  int64_t waiting_in_all() const { return all_->waiting; }
 
   // From now on all that is asked for fails so; OK: no more.
   void Break(absl::Status failure) {
@@ -278,35 +307,40 @@ class HostDevice {
     Range& operator=(const Range&) = delete;
   };
 
-  // What a stream has been asked for until it is marked.
+  // What a stream has been asked for until it is marked; nothing before that.
   class Event {
    public:
     absl::Status Wait() const {
-      stream_->RunAll();
-      return all_->Failure();
+      stream_->RunUpTo(*count_);
+      return stream_->all->Failure();
     }
 
    private:
     friend class HostDevice;
-    std::shared_ptr<AllStreams> all_;
     std::shared_ptr<State> stream_;
+    std::shared_ptr<std::atomic<int64_t>> count_;
   };
 
   // To be marked in this stream.
   absl::StatusOr<Event> NewEvent() const {
     Event event;
-    event.all_ = all_;
     event.stream_ = state_;
+    event.count_ = std::make_shared<std::atomic<int64_t>>(0);
     return event;
   }
-  absl::Status Mark(const Event& /*event*/) { return all_->Failure(); }
-  // What is asked for from now on is done after that.
+  absl::Status Mark(const Event& event) {
+    *event.count_ = state_->Asked();
+    return all_->Failure();
+  }
+  // What is asked for from now on is done after what the event, of another stream, has been marked
+  // for.
   absl::Status After(const Event& event) {
-    return Later([stream = event.stream_] { stream->RunAll(); });
+    return Later(
+        [stream = event.stream_, count = event.count_->load()] { stream->RunUpTo(count); });
   }
 
   absl::Status Wait() {
-    state_->RunAll();
+    state_->RunUpTo(INT64_MAX);
     return all_->Failure();
   }
 

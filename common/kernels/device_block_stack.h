@@ -191,6 +191,8 @@ class DeviceBlockStack : public DeviceStack {
       place.copies.emplace(std::move(copies));
       ASSIGN_OR_RETURN(auto copied, place.copies->NewEvent());
       place.copied.emplace(std::move(copied));
+      ASSIGN_OR_RETURN(auto begun, device_.NewEvent());
+      place.begun.emplace(std::move(begun));
       ASSIGN_OR_RETURN(auto done, device_.NewEvent());
       place.done.emplace(std::move(done));
       RETURN_IF_ERROR(place.pass.Reserve(&device_, pass_bytes));
@@ -231,17 +233,17 @@ class DeviceBlockStack : public DeviceStack {
   absl::Status RunPass(size_t number, const PassBucket& bucket, PassStats* pass) {
     Place& place = places_[number];
     const typename Device::Range range("a pass", bucket.rows);
-    const Event* before = nullptr;
-    absl::Status done = AskFor(number, bucket, pass, &before);
-    if (done.ok() && before != nullptr) {
+    absl::Status done = AskFor(number, bucket, pass);
+    if (done.ok()) {
       const absl::Time asked = absl::Now();
-      done = before->Wait();
+      done = place.begun->Wait();
       pass->waited += absl::Now() - asked;
     }
     if (done.ok()) done = place.done->Wait();
+    if (done.ok() && pass->was_recorded) return done;
     MutexLock lock(mutex_);
     if (done.ok()) {
-      if (!pass->was_recorded) Record(number, bucket);
+      Record(number, bucket);
       return done;
     }
     // Nothing is under way that would write to our memory, or read it.
@@ -251,10 +253,9 @@ class DeviceBlockStack : public DeviceStack {
     return done;
   }
 
-  // Asks for a pass, and for `done` of its place to be marked; `before` is what is marked once the
-  // pass before it has ended, null for none.
-  absl::Status AskFor(size_t number, const PassBucket& bucket, PassStats* pass,
-                      const Event** before) {
+  // Asks for a pass, and for `begun` and `done` of its place to be marked: once those ahead of it
+  // have ended, and once it has.
+  absl::Status AskFor(size_t number, const PassBucket& bucket, PassStats* pass) {
     Place& place = places_[number];
     // In a stream of its own, beside what the device computes.
     RETURN_IF_ERROR(
@@ -265,14 +266,13 @@ class DeviceBlockStack : public DeviceStack {
     pass->waited += absl::Now() - copying;
     RETURN_IF_ERROR(failure_);
     RETURN_IF_ERROR(CheckWhole());
+    RETURN_IF_ERROR(device_.Mark(*place.begun));
     RETURN_IF_ERROR(device_.After(*place.copied));
     const auto recording = recordings_.find({number, bucket});
     pass->was_recorded = recording != recordings_.end();
     RETURN_IF_ERROR(pass->was_recorded ? device_.Replay(recording->second) : Launch(place, bucket));
     RETURN_IF_ERROR(device_.CopyOut(place.host_read.data(), place.read.data(), pass->bytes_out));
-    RETURN_IF_ERROR(device_.Mark(*place.done));
-    *before = std::exchange(last_, &*place.done);
-    return absl::OkStatus();
+    return device_.Mark(*place.done);
   }
 
   // What cannot be recorded, as when somebody else waits for all of the device meanwhile, is
@@ -292,7 +292,7 @@ class DeviceBlockStack : public DeviceStack {
   struct Place {
     Mutex mutex;
     absl::optional<Device> copies;  // the stream of copies to the device
-    absl::optional<Event> copied, done;
+    absl::optional<Event> copied, begun, done;
     Array<char> pass;
     Array<float> read;
     device::HostArray<Device, char> host_pass;
@@ -465,8 +465,6 @@ class DeviceBlockStack : public DeviceStack {
   absl::optional<Products> products_;
   std::deque<Block> blocks_ GUARDED_BY(mutex_);
   std::array<Place, kPassPlaces> places_;
-  // Is marked once the pass that was asked for last has ended; null before the first.
-  const Event* last_ GUARDED_BY(mutex_) = nullptr;
   std::atomic<size_t> next_place_{0};
   Array<Number> x_, attended_, context_, product_, wide_;
   std::map<std::pair<size_t, PassBucket>, typename Device::Recording> recordings_

@@ -120,11 +120,12 @@ TEST_CASE("a device that fails is an error of whoever asks") {
   const auto linear = *RowProducts::Make(device, layer.view, layer.Options(watch));
   const std::vector<float> rows = Rows(13);
   std::vector<float> out(5);
-  // At each of what a product asks for: the copies and the launch, and waiting.
+  // At each of what a product asks for: the copies and the launch.
   for (int requests = 0; requests < 3; ++requests) {
     device.BreakAfter(requests, MakeError(reasons::kDeviceFailed, "fell off the bus"));
     const absl::Status status = linear->Multiply(rows.data(), 1, out.data());
     REQUIRE(HasReason(status, reasons::kDeviceFailed));
+    REQUIRE(device.waiting_in_all() == 0);
     device.Break(absl::OkStatus());
   }
   REQUIRE(watch->failed == 3);

@@ -322,6 +322,33 @@ TEST_CASE("a device that fails is an error, and what lay on it is not asked for 
   CHECK(run() == failure);
 }
 
+TEST_CASE("a pass that ends anywhere leaves nothing under way, and the next one is whole") {
+  const RandomBlocks blocks(StackShape{16, 2, 24, 1e-12f}, 1);
+  const Batch batch = RandomBatch({3, 4}, 16);
+  const std::vector<RowPart> parts = {batch.Whole()};
+  for (const bool records : {false, true}) {
+    HostDevice device;
+    if (!records) device.RefuseToRecord();
+    const auto stack = StackOf<float>(blocks, device);
+    // In both places, so that what can be recorded is.
+    const std::vector<float> whole = Run(stack.get(), batch, false, StackReadout::kAllRows);
+    REQUIRE(Run(stack.get(), batch, false, StackReadout::kAllRows) == whole);
+    int failed = 0;
+    for (absl::Status done = absl::UnknownError(""); !done.ok(); ++failed) {
+      CAPTURE(records, failed);
+      device.BreakAfter(failed, absl::ResourceExhaustedError("no room"));
+      std::vector<float> out(whole.size());
+      done = stack->Run(batch.View(parts, false), StackReadout::kAllRows, out.data());
+      REQUIRE((done.ok() || absl::IsResourceExhausted(done)));
+      REQUIRE(device.waiting_in_all() == 0);
+      device.Break(absl::OkStatus());
+      device.BreakAfter(-1, absl::OkStatus());
+      REQUIRE(Run(stack.get(), batch, false, StackReadout::kAllRows) == whole);
+    }
+    REQUIRE(failed > 10);  // a copy, an order, launches of each step, a copy
+  }
+}
+
 class PassCounter : public device::PassWatch {
  public:
   void Ended(const device::PassStats* pass) override { count += pass != nullptr ? 1 : 0; }

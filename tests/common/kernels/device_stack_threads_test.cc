@@ -101,16 +101,19 @@ TEST_CASE("a pass is asked for before the one ahead of it has ended") {
   REQUIRE((*stack)->Add(blocks.blocks[0]).ok());
   const Batch batch = RandomBatch({3, 4}, 16);
   const std::vector<RowPart> parts = {batch.Whole()};
-  std::vector<std::vector<float>> outs(2, std::vector<float>(2 * 16));
+  std::vector<std::vector<float>> outs(3, std::vector<float>(2 * 16));
+  std::vector<absl::Status> statuses(outs.size());
+  const auto run = [&](size_t i) {
+    statuses[i] = (*stack)->Run(batch.View(parts, false), StackReadout::kMeanRows, outs[i].data());
+  };
   std::vector<std::thread> threads;
-  for (std::vector<float>& out : outs) {
-    threads.emplace_back([&] {
-      (void)(*stack)->Run(batch.View(parts, false), StackReadout::kMeanRows, out.data());
-    });
-  }
+  for (size_t i = 0; i < 2; ++i) threads.emplace_back(run, i);
   for (std::thread& thread : threads) thread.join();
   REQUIRE(GatedProducts::asked == 2 * GatedProducts::kOfPass);
-  REQUIRE(outs[0] == outs[1]);
+  run(2);
+  for (const absl::Status& status : statuses) REQUIRE(status == absl::OkStatus());
+  REQUIRE(outs[0] == outs[2]);
+  REQUIRE(outs[1] == outs[2]);
 }
 
 }  // namespace
