@@ -3,27 +3,26 @@
 import json
 import lzma
 import os
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import tarfile
-import time
 
 import cases
 
 HERE = os.path.dirname(os.path.abspath(sys.argv[1]))
 # Does with a part what $DOES says of it, "search=3 faiss=waits": ends so, is killed, or waits.
 PARTS = """
-import os, sys, time
-name, out = sys.argv[1], sys.argv[sys.argv.index("--out") + 1]
+import os, signal, sys
+name = sys.argv[1]
 does = dict(word.split("=") for word in os.environ.get("DOES", "").split()).get(name, "0")
 print("runs", name, flush=True)
 if does == "waits":
-    with open(os.path.join(out, "waiting.new"), "w") as file:
+    with open(os.environ["WAITING"], "w") as file:
         file.write(str(os.getpid()))
-    os.rename(os.path.join(out, "waiting.new"), os.path.join(out, "waiting"))
-    time.sleep(300)
+    signal.pause()
 if does == "killed":
     os.kill(os.getpid(), 9)
 sys.exit(int(does))
@@ -54,6 +53,9 @@ class CheckTest(cases.Case):
     def setUp(self):
         super().setUp()
         self.out = os.path.join(self.folder, "out")
+        # Whoever opens it for one side waits for who opens the other.
+        self.waiting = os.path.join(self.folder, "waiting")
+        os.mkfifo(self.waiting)
         os.makedirs(os.path.join(self.folder, "clone"))
         for name in ("check.sh", "unpack.py"):
             shutil.copy(os.path.join(HERE, name), os.path.join(self.folder, "clone", name))
@@ -67,7 +69,8 @@ class CheckTest(cases.Case):
         os.chmod(self.write("bin/" + name, text), 0o755)
 
     def start(self, *arguments, pack=None, **environment):
-        environment = dict(os.environ, PATH=f"{self.folder}/bin:{os.environ['PATH']}", **environment)
+        environment = dict(os.environ, PATH=f"{self.folder}/bin:{os.environ['PATH']}",
+                           WAITING=self.waiting, **environment)
         run = subprocess.Popen(["bash", "clone/check.sh", "--out", self.out, *arguments, pack or self.pack],
                                cwd=self.folder, env=environment, text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, preexec_fn=hears_signals)
@@ -88,20 +91,17 @@ class CheckTest(cases.Case):
         return {each["part"]: each["status"] for each in json.loads(self.kept("summary.json"))}
 
     def wait_for_part(self):
-        """The process that a part waits in."""
-        path = os.path.join(self.out, "waiting")
-        for _ in range(600):
-            if os.path.exists(path):
-                return int(self.kept("waiting"))
-            time.sleep(0.05)
-        self.fail("no part has begun to wait")
+        """The process that a part waits in, once it does."""
+        with open(self.waiting, encoding="utf-8") as file:
+            return int(file.read())
 
     def ends(self, process):
-        for _ in range(300):
-            if not is_running(process):
-                return True
-            time.sleep(0.05)
-        return False
+        try:
+            ended = os.pidfd_open(process)
+        except ProcessLookupError:
+            return True
+        self.addCleanup(os.close, ended)
+        return bool(select.select([ended], [], [], 30)[0])
 
     def test_all_parts_run_in_their_order(self):
         status, said = self.check()
@@ -195,7 +195,6 @@ class CheckTest(cases.Case):
             self.assertFalse(is_running(part))
             self.assertEqual(self.statuses(), {"build": 0, "search": 0, "faiss": 130})
             self.assertRegex(self.kept("summary.txt"), r"faiss +\d+ s  interrupted\n$")
-            os.unlink(os.path.join(self.out, "waiting"))
 
     def test_one_check_at_a_time_has_a_folder(self):
         run = self.start(DOES="search=waits")
