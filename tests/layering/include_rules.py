@@ -49,6 +49,10 @@ TENSOR_MEMORY = re.compile(r"\bfrom_blob\b|\bdata_ptr\b|\bk(?:CPU|CUDA)\b|\bNew\
 CREDENTIALS_HOME = re.compile(r"common/rpc/\w*credentials\.cc")
 CREDENTIALS = re.compile(r"\bgrpc::(?:experimental::)?(?!Channel|Server|Call)\w+Credentials\b")
 
+# Versions 2 and 3 of Catch2 name its matchers differently; one header gives tests the names of both.
+MATCHERS_HOME = "tests/support/catch.h"
+MATCHERS = re.compile(r"\bCatch::Matchers\b")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 
 
@@ -133,6 +137,9 @@ def main(root):
                         offences += 1
                         print(f"{path}:{number}: {memory.group()} belongs to {TENSORS_HOME}")
                     code = line.split("//")[0]
+                    if path != MATCHERS_HOME and MATCHERS.search(code):
+                        offences += 1
+                        print(f"{path}:{number}: Catch::Matchers belongs to {MATCHERS_HOME}")
                     lock = path != LOCKS_HOME and LOCK.search(code)
                     if lock and path == LOCKS_OF_LIBRARIES and OF_LIBRARIES.search(code):
                         lock = None

@@ -11,7 +11,7 @@
 namespace sightline {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 TEST_CASE("what is larger than the limit is refused before it is read") {
   Rig rig(/*memory_limit=*/99);

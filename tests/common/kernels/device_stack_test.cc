@@ -22,7 +22,7 @@
 namespace sightline::kernels {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using device::Bfloat16;
 using device::HostDevice;
 

@@ -31,7 +31,7 @@
 namespace sightline {
 namespace {
 
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using Manifest = GenerationHost::Manifest;
 
 const CallContext kCall = CallContext::Unbounded();
