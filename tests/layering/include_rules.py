@@ -51,7 +51,7 @@ CREDENTIALS = re.compile(r"\bgrpc::(?:experimental::)?(?!Channel|Server|Call)\w+
 
 # Versions 2 and 3 of Catch2 name its matchers differently; one header gives tests the names of both.
 MATCHERS_HOME = "tests/support/catch.h"
-MATCHERS = re.compile(r"\bCatch::Matchers\b")
+MATCHERS = re.compile(r"\bCatch::Matchers\b|<catch2/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]')
 
@@ -139,7 +139,7 @@ def main(root):
                     code = line.split("//")[0]
                     if path != MATCHERS_HOME and MATCHERS.search(code):
                         offences += 1
-                        print(f"{path}:{number}: Catch::Matchers belongs to {MATCHERS_HOME}")
+                        print(f"{path}:{number}: {MATCHERS.search(code).group()} belongs to {MATCHERS_HOME}")
                     lock = path != LOCKS_HOME and LOCK.search(code)
                     if lock and path == LOCKS_OF_LIBRARIES and OF_LIBRARIES.search(code):
                         lock = None

@@ -8,10 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <catch2/catch.hpp>
-
 #include "common/base/compute_pool.h"
 #include "tests/common/kernels/host_stack_devices.h"
+#include "tests/support/catch.h"
 
 namespace sightline::kernels {
 namespace {
