@@ -19,7 +19,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "common/base/limits.h"
+#include "common/dataset/splits.h"
 #include "common/image/image_input.h"
 
 namespace sightline {
@@ -40,6 +42,8 @@ struct CorpusItem {
   std::vector<CorpusCaption> captions;
   std::vector<std::string> tags;        // free words; of regions: the objects' names
   std::vector<std::string> ocr_tokens;  // words to be read in the picture, in reading order
+  // That its source puts it in; nothing: it follows from the id (splits.h).
+  absl::optional<Split> split;
 
   // The first caption in `language`, or null.
   const CorpusCaption* FirstCaption(absl::string_view language) const {

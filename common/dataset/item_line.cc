@@ -109,6 +109,10 @@ absl::StatusOr<ItemLine> ParseItemLine(absl::string_view line) {
   }
   ASSIGN_OR_RETURN(parsed.tags, WordsAt(object, "tags", "a tag"));
   ASSIGN_OR_RETURN(parsed.ocr_tokens, WordsAt(object, "ocr_tokens", "an OCR token"));
+  if (const auto split = object.find("split"); split != object.end()) {
+    ASSIGN_OR_RETURN(const std::string name, StringOf(*split, "\"split\""));
+    ASSIGN_OR_RETURN(parsed.split, ParseSplit(name));
+  }
   return parsed;
 }
 
@@ -121,6 +125,7 @@ std::string ItemLineJson(const ItemLine& line) {
   if (!captions.empty()) object["captions"] = std::move(captions);
   if (!line.tags.empty()) object["tags"] = line.tags;
   if (!line.ocr_tokens.empty()) object["ocr_tokens"] = line.ocr_tokens;
+  if (line.split.has_value()) object["split"] = std::string(SplitName(*line.split));
   return object.dump(-1, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace);
 }
 
@@ -130,6 +135,7 @@ void MoveWords(ItemLine& line, const std::vector<std::string>& languages, Corpus
   }
   item.tags = std::move(line.tags);
   item.ocr_tokens = std::move(line.ocr_tokens);
+  item.split = line.split;
 }
 
 }  // namespace sightline

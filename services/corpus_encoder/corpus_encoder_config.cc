@@ -36,6 +36,11 @@ constexpr CorpusKeys kCorpusKeys[] = {
     {CorpusKind::kRegions, "root", "", true},
     {CorpusKind::kNpz, "root", "captions", true},
     {CorpusKind::kPrecomp, "root", "", true},
+    {CorpusKind::kKarpathy, "file", "", true},
+    {CorpusKind::kCoco, "file", "", true},
+    {CorpusKind::kFlickr, "file", "", true},
+    {CorpusKind::kMulti30k, "root", "", true},
+    {CorpusKind::kTextCaps, "file", "", true},
 };
 
 // Those of a folder for what is no kind.
@@ -46,15 +51,26 @@ const CorpusKeys& KeysOf(absl::string_view kind) {
   return kCorpusKeys[0];
 }
 
+void ReadPublished(ConfigReader& section, CorpusSpec& spec) {
+  for (const absl::string_view key : PublishedKeys()) {
+    if (!section.Has(key)) continue;
+    const absl::Status set = SetPublished(key, section.String(key, ""), spec);
+    if (!set.ok()) section.AddProblem(key, set.message());
+  }
+}
+
 CorpusSpec ReadCorpusSpec(ConfigReader section, const std::string& language) {
-  const CorpusKeys& keys = KeysOf(section.Choice(
-      "kind", "folder", {"folder", "stamps", "clipart", "emoji", "regions", "npz", "precomp"}));
+  const CorpusKeys& keys = KeysOf(section.Choice("kind", "folder", CorpusKindNames()));
   CorpusSpec spec;
   spec.kind = keys.kind;
   spec.languages = {language};
   spec.root = keys.users_own ? section.RequiredString(keys.root) : section.String(keys.root, "");
   if (!keys.annotations.empty()) spec.annotations = section.String(keys.annotations, "");
-  if (keys.users_own) spec.id_prefix = section.String("id_prefix", "");
+  if (IsPublished(keys.kind)) {
+    ReadPublished(section, spec);
+  } else if (keys.users_own) {
+    spec.id_prefix = section.String("id_prefix", "");
+  }
   return spec;
 }
 
@@ -141,13 +157,21 @@ std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "''"}}), "'");
 }
 
-// "folder:/a/b" as an entry of the list of corpora.
+// "folder:/a/b" as an entry of the list of corpora; "karpathy:/a.json,images=/b" too.
 std::string CorpusYaml(absl::string_view value) {
   const std::pair<absl::string_view, absl::string_view> parts =
       absl::StrSplit(value, absl::MaxSplits(':', 1));
+  const CorpusKeys& keys = KeysOf(parts.first);
   std::string yaml = absl::StrCat("  - kind: ", Quoted(parts.first), "\n");
-  if (!parts.second.empty()) {
-    absl::StrAppend(&yaml, "    ", KeysOf(parts.first).root, ": ", Quoted(parts.second), "\n");
+  std::vector<absl::string_view> settings = {parts.second};
+  if (IsPublished(keys.kind)) settings = absl::StrSplit(parts.second, ',');
+  if (!settings[0].empty()) {
+    absl::StrAppend(&yaml, "    ", keys.root, ": ", Quoted(settings[0]), "\n");
+  }
+  for (size_t i = 1; i < settings.size(); ++i) {
+    const std::pair<absl::string_view, absl::string_view> setting =
+        absl::StrSplit(settings[i], absl::MaxSplits('=', 1));
+    absl::StrAppend(&yaml, "    ", Quoted(setting.first), ": ", Quoted(setting.second), "\n");
   }
   return yaml;
 }
@@ -184,7 +208,7 @@ Flags DefineFlags(FlagValues* values) {
                &values->vector_dtype);
   flags.Strings("corpus", "KIND[:PATH]",
                 "folder:PATH, stamps, clipart or emoji; of regions regions:PATH, npz:PATH or "
-                "precomp:PATH; repeatable",
+                "precomp:PATH; of published sets karpathy:FILE,images=DIR and others; repeatable",
                 &values->corpora);
   flags.String("shards", "N", "shards of each index; default 1", &values->shards);
   flags.String("images-index", "NAME", "default images", &values->images_index);

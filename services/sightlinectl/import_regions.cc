@@ -104,6 +104,7 @@ absl::StatusOr<RegionFileItem> ReadItem(const CorpusReader& reader, const Corpus
   read.line.captions = item.captions;
   read.line.tags = item.tags;
   read.line.ocr_tokens = item.ocr_tokens;
+  read.line.split = item.split;
   ASSIGN_OR_RETURN(read.regions, reader.ReadRegions(item, kMaxItemBytes));
   RegionSet& regions = read.regions;
   if (box_sizes && regions.box_sizes.empty()) {

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_split.h"
 #include "common/config/table.h"
 #include "services/sightlinectl/import_regions.h"
 
@@ -23,8 +22,7 @@ void Tell(absl::string_view what, const std::vector<CorpusProblem>& problems,
 }  // namespace
 
 int RunImportRegions(const std::vector<std::string>& args, const Console& console) {
-  CorpusSpec spec;
-  std::string out;
+  std::string out, captions;
   bool float32 = false;
   Flags flags;
   flags.String("out", "FILE", "what to write; a name that ends in .regions is found in a folder",
@@ -32,20 +30,18 @@ int RunImportRegions(const std::vector<std::string>& args, const Console& consol
   flags.String("captions", "FILE",
                "npz: JSON lines with captions, tags and OCR tokens; default: captions.jsonl in "
                "the folder",
-               &spec.annotations);
+               &captions);
   flags.Switch("float32", "keep features in full precision, at twice the size", &float32);
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kImportRegionsCommand, &flags, args, console, &words, &status)) return status;
-  const std::pair<std::string, std::string> parts =
-      absl::StrSplit(words.empty() ? "" : words[0], absl::MaxSplits(':', 1));
-  if (words.size() != 1 || parts.second.empty() || out.empty()) {
-    return UsageError(kImportRegionsCommand, "give one KIND:PATH and --out FILE", console);
-  }
-  const absl::StatusOr<CorpusKind> kind = ParseCorpusKind(parts.first);
-  if (!kind.ok()) return UsageError(kImportRegionsCommand, kind.status().message(), console);
-  spec.kind = *kind;
-  spec.root = parts.second;
+  constexpr char kWanted[] = "give one KIND:PATH and --out FILE";
+  if (words.size() != 1 || out.empty()) return UsageError(kImportRegionsCommand, kWanted, console);
+  const absl::StatusOr<CorpusSpec> parsed = ParseCorpus(words[0]);
+  if (!parsed.ok()) return UsageError(kImportRegionsCommand, parsed.status().message(), console);
+  if (parsed->root.empty()) return UsageError(kImportRegionsCommand, kWanted, console);
+  CorpusSpec spec = *parsed;
+  spec.annotations = captions;
   spec.languages = {};
   const absl::StatusOr<ImportedRegions> imported = ImportRegions(
       spec, out, float32 ? Dtype::kFloat32 : Dtype::kFloat16, [&](int64_t done, int64_t total) {

@@ -51,15 +51,6 @@ absl::Status AddCorpus(const CorpusSpec& spec, VocabularyBuilder* builder) {
   return absl::OkStatus();
 }
 
-// "stamps", "folder:DIR": a kind, and a root where it needs one.
-absl::StatusOr<CorpusSpec> ParseCorpus(const std::string& text) {
-  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
-  CorpusSpec spec;
-  ASSIGN_OR_RETURN(spec.kind, ParseCorpusKind(parts.first));
-  spec.root = parts.second;
-  return spec;
-}
-
 }  // namespace
 
 int RunInitModel(const std::vector<std::string>& args, const Console& console) {
@@ -97,8 +88,8 @@ int RunMakeVocabulary(const std::vector<std::string>& args, const Console& conso
   flags.String("out", "FILE", "file to write", &out);
   flags.Strings("text", "FILE", "plain text, a caption or sentence a line; repeatable", &texts);
   flags.Strings("corpus", "KIND",
-                "English captions of stamps, clipart, emoji or folder:DIR; repeatable, or with "
-                "commas between",
+                "English captions of stamps, clipart, emoji, folder:DIR or a published set, "
+                "karpathy:FILE,splits=train+restval; repeatable, or with commas between",
                 &corpora);
   flags.Int("size", "most tokens; default 8000", 100, 1000000, &options.max_size);
   flags.Switch("cased", "keep capitals and accents", &cased);
@@ -118,12 +109,12 @@ int RunMakeVocabulary(const std::vector<std::string>& args, const Console& conso
     }
   }
   for (const std::string& list : corpora) {
-    for (const absl::string_view corpus : absl::StrSplit(list, ',')) {
-      const absl::StatusOr<CorpusSpec> spec = ParseCorpus(std::string(corpus));
-      if (!spec.ok()) {
-        return UsageError(kMakeVocabularyCommand, std::string(spec.status().message()), console);
-      }
-      if (const absl::Status added = AddCorpus(*spec, &builder); !added.ok()) {
+    const absl::StatusOr<std::vector<CorpusSpec>> specs = ParseCorpora(list);
+    if (!specs.ok()) {
+      return UsageError(kMakeVocabularyCommand, std::string(specs.status().message()), console);
+    }
+    for (const CorpusSpec& spec : *specs) {
+      if (const absl::Status added = AddCorpus(spec, &builder); !added.ok()) {
         return Fail(added, console);
       }
     }

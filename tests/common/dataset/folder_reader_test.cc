@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "tests/common/dataset/tree.h"
 #include "tests/support/catch.h"
@@ -196,6 +197,24 @@ TEST_CASE("a folder that is not there is an error") {
   const absl::Status status = NewFolderReader(options)->List().status();
   REQUIRE(absl::IsNotFound(status));
   REQUIRE_THAT(std::string(status.message()), Catch::Contains("/nonexistent/folder"));
+}
+
+TEST_CASE("a line may say which split its file is in") {
+  Tree tree;
+  for (const char* name : {"a", "b", "c"}) tree.Put(name, "1");
+  const auto listing = ListWith(tree,
+                                "{\"path\": \"a\", \"split\": \"held_out\"}\n"
+                                "{\"path\": \"b\", \"split\": \"train\"}\n");
+  REQUIRE(listing.ok());
+  REQUIRE(listing->items[0].split == Split::kHeldOut);
+  REQUIRE(listing->items[1].split == Split::kTrain);
+  REQUIRE(!listing->items[2].split.has_value());
+  for (const char* split : {"\"test\"", "3"}) {
+    const absl::Status status =
+        ListWith(tree, absl::StrCat("{\"path\": \"a\", \"split\": ", split, "}")).status();
+    REQUIRE(absl::IsInvalidArgument(status));
+    REQUIRE_THAT(std::string(status.message()), Catch::Contains("line 1: "));
+  }
 }
 
 }  // namespace

@@ -10,13 +10,15 @@ namespace sightline {
 namespace {
 
 TEST_CASE("kinds have names, and an unknown name lists them") {
-  for (const char* name : {"folder", "stamps", "clipart", "emoji", "regions", "npz", "precomp"}) {
-    REQUIRE(CorpusKindName(*ParseCorpusKind(name)) == name);
-  }
-  const absl::Status unknown = ParseCorpusKind("flickr").status();
+  const std::vector<std::string> names = {"folder",  "stamps", "clipart",  "emoji",
+                                          "regions", "npz",    "precomp",  "karpathy",
+                                          "coco",    "flickr", "multi30k", "textcaps"};
+  REQUIRE(CorpusKindNames() == names);
+  for (const std::string& name : names) REQUIRE(CorpusKindName(*ParseCorpusKind(name)) == name);
+  const absl::Status unknown = ParseCorpusKind("flicker").status();
   REQUIRE(absl::IsInvalidArgument(unknown));
   REQUIRE_THAT(std::string(unknown.message()),
-               Catch::Contains("flickr") && Catch::Contains("clipart, emoji, regions, npz"));
+               Catch::Contains("\"flicker\"") && Catch::Contains("clipart, emoji, regions, npz"));
 }
 
 TEST_CASE("a spec opens its reader with its paths") {
@@ -43,7 +45,8 @@ TEST_CASE("a spec opens its reader with its paths") {
   REQUIRE(!OpenCorpus(spec).ok());
 
   for (const CorpusKind own :
-       {CorpusKind::kFolder, CorpusKind::kRegions, CorpusKind::kNpz, CorpusKind::kPrecomp}) {
+       {CorpusKind::kFolder, CorpusKind::kRegions, CorpusKind::kNpz, CorpusKind::kPrecomp,
+        CorpusKind::kKarpathy, CorpusKind::kMulti30k}) {
     spec = CorpusSpec();
     spec.kind = own;
     REQUIRE_THAT(std::string(OpenCorpus(spec).status().message()), Catch::Contains("needs a root"));
@@ -72,6 +75,61 @@ TEST_CASE("corpora of regions are opened with their prefixes") {
     REQUIRE((*reader)->region_feature_size() == 3);
     REQUIRE((*reader)->List()->items[0].item_id == id);
   }
+}
+
+TEST_CASE("a corpus is read from text, a published set with its settings") {
+  const auto folder = ParseCorpus("folder:/a,b=c:d");
+  REQUIRE(folder->kind == CorpusKind::kFolder);
+  REQUIRE(folder->root == "/a,b=c:d");
+  REQUIRE(ParseCorpus("stamps")->root.empty());
+  const auto set = ParseCorpus(
+      "karpathy:/d.json,images=/i,splits=train+restval,captions_per_picture=0,"
+      "regions=npz:/n,region_id=coco_{folder}_{id:012},caption_language=de,id_prefix=c/,ocr=/o");
+  REQUIRE(set.ok());
+  REQUIRE(set->kind == CorpusKind::kKarpathy);
+  REQUIRE(set->root == "/d.json");
+  REQUIRE(set->id_prefix == "c/");
+  REQUIRE(set->published.images == "/i");
+  REQUIRE(set->published.splits == std::vector<std::string>{"train", "restval"});
+  REQUIRE(set->published.captions_per_picture == 0);
+  REQUIRE(set->published.regions == "npz:/n");
+  REQUIRE(set->published.region_id == "coco_{folder}_{id:012}");
+  REQUIRE(set->published.caption_language == "de");
+  REQUIRE(set->published.ocr == "/o");
+  for (const char* text : {"karpathy:/d.json,image=/i", "coco:/d.json,captions_per_picture=-1",
+                           "coco:/d.json,captions_per_picture=x", "flicker:/x", "coco:/d.json,"}) {
+    CAPTURE(text);
+    REQUIRE(absl::IsInvalidArgument(ParseCorpus(text).status()));
+  }
+}
+
+TEST_CASE("corpora are read from a list, in which settings stay with their corpus") {
+  const auto corpora =
+      ParseCorpora("stamps,coco:/c.json,images=/i,splits=val,folder:/x=y,multi30k:/m");
+  REQUIRE(corpora.ok());
+  REQUIRE(corpora->size() == 4);
+  REQUIRE((*corpora)[1].published.splits == std::vector<std::string>{"val"});
+  REQUIRE((*corpora)[2].root == "/x=y");
+  REQUIRE((*corpora)[3].kind == CorpusKind::kMulti30k);
+  REQUIRE(absl::IsInvalidArgument(ParseCorpora("images=/i,stamps").status()));
+  REQUIRE(absl::IsInvalidArgument(ParseCorpora("stamps,images").status()));
+}
+
+TEST_CASE("a published set is opened with its regions") {
+  Tree tree;
+  tree.Put("npz/flickr30k_000000000007.npz", SomeNpz(2, 3));
+  tree.Put("d.json", R"({"images": [{"filename": "7.jpg", "split": "test", "sentences": []}]})");
+  CorpusSpec spec = *ParseCorpus("karpathy:" + tree.Path("d.json") + ",id_prefix=f/,regions=npz:" +
+                                 tree.Path("npz") + ",region_id=flickr30k_{id:012}");
+  const auto reader = OpenCorpus(spec);
+  REQUIRE(reader.ok());
+  REQUIRE((*reader)->region_feature_size() == 3);
+  REQUIRE(IdsOf(*(*reader)->List()) == std::vector<std::string>{"f/7"});
+  spec.published.regions = "coco:/x.json";
+  REQUIRE_THAT(std::string(OpenCorpus(spec).status().message()),
+               Catch::Contains("themselves a published set"));
+  spec.published.regions = "folder:" + tree.root();
+  REQUIRE(absl::IsInvalidArgument(OpenCorpus(spec).status()));
 }
 
 }  // namespace

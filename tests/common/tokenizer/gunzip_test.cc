@@ -1,31 +1,16 @@
 #include "common/tokenizer/gunzip.h"
 
-#include <zlib.h>
-
 #include <random>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "tests/support/catch.h"
+#include "tests/support/gzip.h"
 
 namespace sightline {
 namespace {
 
 constexpr size_t kPlenty = 1 << 20;
-
-std::string Gzip(const std::string& content) {
-  z_stream stream = {};
-  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  std::string bytes(deflateBound(&stream, content.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-  stream.avail_in = static_cast<uInt>(content.size());
-  stream.next_out = reinterpret_cast<Bytef*>(bytes.data());
-  stream.avail_out = static_cast<uInt>(bytes.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  bytes.resize(stream.total_out);
-  deflateEnd(&stream);
-  return bytes;
-}
 
 std::string Error(const std::string& bytes, size_t max_bytes = kPlenty) {
   const auto content = GunzipIfGzipped(bytes, max_bytes);

@@ -130,6 +130,41 @@ corpora:
   }
 }
 
+TEST_CASE("published sets say what is taken of them, in a file and in a flag") {
+  const auto config = Read(absl::StrCat("store: /s\nmodel: ", Model(), R"(
+corpora:
+  - {kind: karpathy, file: /d.json, images: /i, splits: train+restval, id_prefix: c/}
+  - {kind: multi30k, root: /m, captions_per_picture: 1}
+)"));
+  REQUIRE(config.ok());
+  REQUIRE(config->corpora[0].kind == CorpusKind::kKarpathy);
+  REQUIRE(config->corpora[0].root == "/d.json");
+  REQUIRE(config->corpora[0].id_prefix == "c/");
+  REQUIRE(config->corpora[0].published.images == "/i");
+  REQUIRE(config->corpora[0].published.splits == std::vector<std::string>{"train", "restval"});
+  REQUIRE(config->corpora[1].root == "/m");
+  REQUIRE(config->corpora[1].published.captions_per_picture == 1);
+
+  const auto flags = ParseCorpusEncoderFlags(
+      {"--store=/s", "--model=" + Model(),
+       "--corpus=textcaps:/t.json,ocr=/o.json,regions=npz:/n,region_id={id}"});
+  REQUIRE(flags.ok());
+  const auto by_flags = Read(flags->yaml);
+  REQUIRE(by_flags.ok());
+  REQUIRE(by_flags->corpora[0].root == "/t.json");
+  REQUIRE(by_flags->corpora[0].published.ocr == "/o.json");
+  REQUIRE(by_flags->corpora[0].published.regions == "npz:/n");
+  REQUIRE(by_flags->corpora[0].published.region_id == "{id}");
+
+  for (const char* corpus :
+       {"{kind: coco}", "{kind: coco, root: /c}", "{kind: coco, file: /c, image: /i}",
+        "{kind: coco, file: /c, captions_per_picture: many}", "{kind: folder, file: /c}"}) {
+    CAPTURE(corpus);
+    REQUIRE_FALSE(
+        Read(absl::StrCat("store: /s\nmodel: ", Model(), "\ncorpora: [", corpus, "]")).ok());
+  }
+}
+
 TEST_CASE("all problems are reported at once") {
   const auto config = Read(R"(
 model: abc
@@ -145,7 +180,7 @@ shards: 0
 limits: {max_quarantine_share: 2}
 corpora:
   - {kind: folder}
-  - {kind: flickr}
+  - {kind: photos}
   - {kind: stamps, font: /x}
 extra: 1
 )");

@@ -27,6 +27,27 @@ Ran Run(const std::vector<std::string>& args) {
   return ran;
 }
 
+TEST_CASE("a published set's captions and splits go into the file with another corpus' regions") {
+  Tree tree;
+  tree.Put("npz/flickr30k_000000000007.npz", SomeNpz(2, 8));
+  tree.Put("set.json",
+           R"({"images": [{"filename": "7.jpg", "split": "test",
+                           "sentences": [{"raw": "a cat", "sentid": 1}]}]})");
+  const std::string path = tree.Path("out.regions");
+  const Ran ran = Run({"import-regions",
+                       "karpathy:" + tree.Path("set.json") + ",regions=npz:" + tree.Path("npz") +
+                           ",region_id=flickr30k_{id:012}",
+                       "--out", path});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  const auto file = RegionFile::Open(path);
+  REQUIRE(file.ok());
+  const auto line = (*file)->Item(0);
+  REQUIRE(line->id == "7");
+  REQUIRE(line->captions[0].text == "a cat");
+  REQUIRE(line->split == Split::kHeldOut);
+}
+
 TEST_CASE("a folder of npz files becomes one region file that describes itself") {
   Tree tree;
   tree.Put("in/a.npz", SomeNpz(2, 8));
@@ -125,7 +146,7 @@ TEST_CASE("wrong words and corpora of pictures are refused") {
   Tree tree;
   tree.Put("a.png", "x");
   REQUIRE(Run({"import-regions", "npz"}).status == 2);
-  REQUIRE(Run({"import-regions", "flickr:/x", "--out", "y"}).status == 2);
+  REQUIRE(Run({"import-regions", "photos:/x", "--out", "y"}).status == 2);
   const Ran pictures =
       Run({"import-regions", "folder:" + tree.root(), "--out", tree.Path("out.regions")});
   REQUIRE(pictures.status == 1);
