@@ -16,54 +16,67 @@ uint32_t Draw(uint32_t random, uint32_t count) {
   return static_cast<uint32_t>((static_cast<uint64_t>(random) * count) >> 32);
 }
 
-// Sums over n draws, one for each measure.
-void Resample(const DifferenceTable& table, uint64_t seed, std::vector<double>& sums) {
+// Sums over n draws, one for each column.
+void Resample(const BootstrapTable& table, uint64_t seed, std::vector<double>& sums) {
   std::fill(sums.begin(), sums.end(), 0);
-  const auto count = static_cast<uint32_t>(table.queries());
-  const int measures = table.measures();
+  const auto count = static_cast<uint32_t>(table.rows());
+  const int columns = table.columns();
   std::mt19937_64 generator(seed);
   for (uint32_t drawn = 0; drawn < count;) {
     uint64_t bits = generator();
     for (int half = 0; half < 2 && drawn < count; ++half, ++drawn, bits >>= 32) {
       const double* const row = table.row(Draw(static_cast<uint32_t>(bits), count));
-      for (int m = 0; m < measures; ++m) sums[m] += row[m];
+      for (int c = 0; c < columns; ++c) sums[c] += row[c];
     }
   }
 }
 
-double MeanOf(const DifferenceTable& table, int measure) {
-  double sum = 0;
-  for (int64_t query = 0; query < table.queries(); ++query) sum += table.row(query)[measure];
-  return sum / static_cast<double>(table.queries());
+std::vector<double> SumsOf(const BootstrapTable& table) {
+  std::vector<double> sums(table.columns());
+  for (int64_t i = 0; i < table.rows(); ++i) {
+    for (int c = 0; c < table.columns(); ++c) sums[c] += table.row(i)[c];
+  }
+  return sums;
 }
 
 }  // namespace
 
-std::vector<Interval> PairedBootstrap(const DifferenceTable& differences,
-                                      const BootstrapOptions& options, ComputePool* pool) {
-  const int measures = differences.measures();
+std::vector<Interval> Bootstrap(const BootstrapTable& table, int count, const Statistic& statistic,
+                                const BootstrapOptions& options, ComputePool* pool) {
   const int64_t resamples = std::max(options.resamples, 1);
-  std::vector<Interval> intervals(measures);
-  if (differences.queries() == 0) return intervals;
-  // means[measure][resample]
-  std::vector<std::vector<double>> means(measures, std::vector<double>(resamples));
-  const auto scale = 1.0 / static_cast<double>(differences.queries());
+  std::vector<Interval> intervals(count);
+  if (table.rows() == 0) return intervals;
+  // drawn[statistic][resample]
+  std::vector<std::vector<double>> drawn(count, std::vector<double>(resamples));
   pool->ParallelFor(resamples, kGrain, [&](int64_t begin, int64_t end) {
-    std::vector<double> sums(measures);
+    std::vector<double> sums(table.columns());
+    std::vector<double> statistics(count);
     for (int64_t i = begin; i < end; ++i) {
       // Each resample has a generator of its own, so threads cannot change the draws.
-      Resample(differences, options.seed + static_cast<uint64_t>(i) * 0x9E3779B97F4A7C15u, sums);
-      for (int m = 0; m < measures; ++m) means[m][i] = sums[m] * scale;
+      Resample(table, options.seed + static_cast<uint64_t>(i) * 0x9E3779B97F4A7C15u, sums);
+      statistic(sums, absl::MakeSpan(statistics));
+      for (int s = 0; s < count; ++s) drawn[s][i] = statistics[s];
     }
   });
+  std::vector<double> estimates(count);
+  statistic(SumsOf(table), absl::MakeSpan(estimates));
   const double tail = (1 - options.confidence) / 2;
   const auto cut = std::min<int64_t>(
       static_cast<int64_t>(std::floor(tail * static_cast<double>(resamples))), (resamples - 1) / 2);
-  for (int m = 0; m < measures; ++m) {
-    std::sort(means[m].begin(), means[m].end());
-    intervals[m] = {MeanOf(differences, m), means[m][cut], means[m][resamples - 1 - cut]};
+  for (int s = 0; s < count; ++s) {
+    std::sort(drawn[s].begin(), drawn[s].end());
+    intervals[s] = {estimates[s], drawn[s][cut], drawn[s][resamples - 1 - cut]};
   }
   return intervals;
+}
+
+std::vector<Interval> BootstrapMeans(const BootstrapTable& table, const BootstrapOptions& options,
+                                     ComputePool* pool) {
+  const auto rows = static_cast<double>(table.rows());
+  const auto means = [rows](absl::Span<const double> sums, absl::Span<double> statistics) {
+    for (size_t c = 0; c < sums.size(); ++c) statistics[c] = sums[c] / rows;
+  };
+  return Bootstrap(table, table.columns(), means, options, pool);
 }
 
 }  // namespace sightline

@@ -1,16 +1,23 @@
-// How sure a difference between two methods is: the paired bootstrap.
+// How sure a number of an evaluation is: the bootstrap.
 //
-// Both methods answer the same queries, so each query has one difference d_i (of R@1, of
-// the reciprocal rank).  The mean of d is resampled: n queries are drawn with
-// replacement, their mean difference is taken, and that again and again.  The interval
-// holds the middle share of these means (percentile method; Efron and Tibshirani, "An
-// Introduction to the Bootstrap", 1993, section 13.3).
+// What was measured is a table: a row for each query, or for each group of queries that belong
+// together (the captions of a picture, the pictures of a family), a column for each sum that the
+// numbers are made of.  As many rows are drawn with replacement as there are, their columns are
+// added up, a statistic is computed from the sums, and that again and again.  The interval holds
+// the middle share of these statistics (percentile method; Efron and Tibshirani, "An Introduction
+// to the Bootstrap", 1993, section 13.3).  Groups are drawn whole, since what belongs together
+// rises and falls together; drawn apart it would look surer than it is.
+//
+// Two methods that answer the same queries are compared pair by pair: the columns are then the
+// differences d_i of each query (of R@1, of the reciprocal rank).
 #ifndef SIGHTLINE_COMMON_EVALUATION_BOOTSTRAP_H_
 #define SIGHTLINE_COMMON_EVALUATION_BOOTSTRAP_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "common/base/compute_pool.h"
 
 namespace sightline {
@@ -22,33 +29,42 @@ struct BootstrapOptions {
   double confidence = 0.95;  // between 0 and 1
 };
 
-// Of one mean difference.
+// Of one statistic.
 struct Interval {
-  double difference = 0;  // the mean over the queries as they are
+  double estimate = 0;  // of the rows as they are
   double low = 0;
   double high = 0;
 };
 
-// Differences of all queries (rows) in several measures (columns).  A value.
-class DifferenceTable {
+// What is drawn (rows), and what is added up of it (columns).  A value.
+class BootstrapTable {
  public:
-  DifferenceTable(int64_t queries, int measures)
-      : queries_(queries), measures_(measures), values_(queries * measures) {}
+  BootstrapTable(int64_t rows, int columns)
+      : rows_(rows), columns_(columns), values_(rows * columns) {}
 
-  int64_t queries() const { return queries_; }
-  int measures() const { return measures_; }
-  double& at(int64_t query, int measure) { return values_[query * measures_ + measure]; }
-  const double* row(int64_t query) const { return values_.data() + query * measures_; }
+  int64_t rows() const { return rows_; }
+  int columns() const { return columns_; }
+  double& at(int64_t row, int column) { return values_[row * columns_ + column]; }
+  const double* row(int64_t row) const { return values_.data() + row * columns_; }
 
  private:
-  int64_t queries_;
-  int measures_;
+  int64_t rows_;
+  int columns_;
   std::vector<double> values_;
 };
 
-// One interval for each measure; all measures see the same draws.  Zero for no queries.
-std::vector<Interval> PairedBootstrap(const DifferenceTable& differences,
-                                      const BootstrapOptions& options, ComputePool* pool);
+// Computes statistics from the sums of all columns over as many rows as the table has.  Called
+// from several threads at once.
+using Statistic = std::function<void(absl::Span<const double> sums, absl::Span<double> statistics)>;
+
+// One interval for each of the `count` statistics; all see the same draws, which depend on the
+// seed and the number of rows alone.  Zero for no rows.
+std::vector<Interval> Bootstrap(const BootstrapTable& table, int count, const Statistic& statistic,
+                                const BootstrapOptions& options, ComputePool* pool);
+
+// The same of each column's mean over the rows.
+std::vector<Interval> BootstrapMeans(const BootstrapTable& table, const BootstrapOptions& options,
+                                     ComputePool* pool);
 
 }  // namespace sightline
 

@@ -29,6 +29,17 @@ absl::StatusOr<ItemSplits> ParseItemSplits(absl::string_view text) {
   return splits;
 }
 
+absl::StatusOr<ItemSplits> SaidSplits(const CorpusListing& listing) {
+  ItemSplits splits;
+  for (const CorpusItem& item : listing.items) {
+    if (item.split.has_value()) splits.emplace(item.item_id, *item.split);
+  }
+  if (!splits.empty()) return splits;
+  return absl::InvalidArgumentError(
+      "nothing in the corpus says which split an item is in; give the items.jsonl that `trainer "
+      "prepare` makes of it");
+}
+
 absl::StatusOr<std::vector<EvaluationQuery>> QueriesOf(Split split, const ItemSplits& splits,
                                                        absl::Span<const EvaluationQuery> queries) {
   std::vector<EvaluationQuery> chosen;

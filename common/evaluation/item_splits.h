@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/dataset/corpus.h"
 #include "common/dataset/splits.h"
 #include "common/evaluation/query.h"
 
@@ -21,6 +22,10 @@ using ItemSplits = std::unordered_map<std::string, Split>;  // by item id
 // "split" are read.  InvalidArgument, naming the line, for anything malformed, an unknown
 // split and an item that stands there twice.
 absl::StatusOr<ItemSplits> ParseItemSplits(absl::string_view text);
+
+// Those that the source of a corpus puts its items in: a published set's.  InvalidArgument if it
+// says nothing of any item.
+absl::StatusOr<ItemSplits> SaidSplits(const CorpusListing& listing);
 
 // The queries of one split, in order.  InvalidArgument, with their number and the first
 // of them, if `splits` lacks items of `queries`.

@@ -68,14 +68,14 @@ absl::StatusOr<std::vector<PairedResult>> MeasurePaired(const MeasureSpec& spec,
   }
 
   const auto count = static_cast<int64_t>(queries.size());
-  DifferenceTable differences(count, static_cast<int>(tallies.size()));
+  BootstrapTable differences(count, static_cast<int>(tallies.size()));
   for (size_t m = 0; m < tallies.size(); ++m) {
     for (int64_t q = 0; q < count; ++q) {
       differences.at(q, static_cast<int>(m)) =
           RecallAt(tallies[m].other[q], 1) - RecallAt(tallies[m].reference[q], 1);
     }
   }
-  const std::vector<Interval> intervals = PairedBootstrap(differences, spec.bootstrap, pool);
+  const std::vector<Interval> intervals = BootstrapMeans(differences, spec.bootstrap, pool);
   std::vector<PairedResult> results;
   for (size_t m = 0; m < tallies.size(); ++m) {
     results.push_back({spec.methods[m], Summarize(tallies[m].reference),

@@ -33,9 +33,9 @@ absl::StatusOr<std::vector<std::vector<int>>> RankAll(const MeasureSpec& spec,
 }
 
 // Two columns for each method but the first: R@1, then reciprocal rank.
-DifferenceTable DifferencesToFirst(const std::vector<std::vector<int>>& ranks) {
+BootstrapTable DifferencesToFirst(const std::vector<std::vector<int>>& ranks) {
   const auto queries = static_cast<int64_t>(ranks[0].size());
-  DifferenceTable table(queries, 2 * static_cast<int>(ranks.size() - 1));
+  BootstrapTable table(queries, 2 * static_cast<int>(ranks.size() - 1));
   for (size_t m = 1; m < ranks.size(); ++m) {
     const int column = 2 * static_cast<int>(m - 1);
     for (int64_t q = 0; q < queries; ++q) {
@@ -88,7 +88,7 @@ absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& re
                                     const CallContext& call) {
   ASSIGN_OR_RETURN(const auto ranks, RankAll(spec, relevance, ranker, progress, call));
   const std::vector<Interval> intervals =
-      PairedBootstrap(DifferencesToFirst(ranks), spec.bootstrap, pool);
+      BootstrapMeans(DifferencesToFirst(ranks), spec.bootstrap, pool);
   Measurement measurement{spec.direction, spec.split, {}};
   for (size_t m = 0; m < spec.methods.size(); ++m) {
     MethodResult result{spec.methods[m], Summarize(ranks[m]), absl::nullopt};

@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
 #include "common/clients/search_client.h"
+#include "common/dataset/open_corpus.h"
 #include "common/evaluation/item_splits.h"
 #include "common/evaluation/protocol.h"
 #include "common/evaluation/store_ranker.h"
@@ -41,7 +42,9 @@ struct MeasureFlags {
     store.Define(flags);
     store.DefinePrecision(flags,
                           "that this process computes in: float32 (default), bfloat16 or int8");
-    flags->String("splits", "FILE", "items.jsonl of `trainer prepare`; default: one split, all",
+    flags->String("splits", "FILE",
+                  "items.jsonl of `trainer prepare`, or a published set, karpathy:FILE; default: "
+                  "one split, all",
                   &splits);
     flags->Strings("split", "NAME",
                    "measure this one: train, validation or held_out; repeatable, or with commas "
@@ -187,6 +190,15 @@ class MeasureRun {
  private:
   absl::Status ReadSplits() {
     if (flags_.splits.empty()) return absl::OkStatus();
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(flags_.splits, absl::MaxSplits(':', 1));
+    if (ParseCorpusKind(parts.first).ok()) {
+      ASSIGN_OR_RETURN(const CorpusSpec spec, ParseCorpus(flags_.splits));
+      ASSIGN_OR_RETURN(const std::unique_ptr<CorpusReader> corpus, OpenCorpus(spec));
+      ASSIGN_OR_RETURN(const CorpusListing listing, corpus->List());
+      ASSIGN_OR_RETURN(splits_, Within(flags_.splits, SaidSplits(listing)));
+      return absl::OkStatus();
+    }
     ASSIGN_OR_RETURN(const std::string text, ReadFile(flags_.splits));
     ASSIGN_OR_RETURN(splits_, Within(flags_.splits, ParseItemSplits(text)));
     return absl::OkStatus();

@@ -56,7 +56,7 @@ std::string PairedText(const PrecisionFlags& flags, Direction direction, int64_t
                   result.method.depth == 0 ? "-" : absl::StrCat(result.method.depth),
                   absl::StrFormat("%.2f", 100 * result.reference.recall_at(1)),
                   absl::StrFormat("%.2f", 100 * result.other.recall_at(1)),
-                  absl::StrFormat("%+.2f [%+.2f, %+.2f]", 100 * difference.difference,
+                  absl::StrFormat("%+.2f [%+.2f, %+.2f]", 100 * difference.estimate,
                                   100 * difference.low, 100 * difference.high),
                   absl::StrFormat("%.4f", result.top10_overlap)});
   }

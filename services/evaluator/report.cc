@@ -32,12 +32,12 @@ std::string Percent(double share) {
 }
 
 std::string Points(const Interval& gain) {
-  return absl::StrFormat("%+.1f [%+.1f, %+.1f]", 100 * gain.difference, 100 * gain.low,
+  return absl::StrFormat("%+.1f [%+.1f, %+.1f]", 100 * gain.estimate, 100 * gain.low,
                          100 * gain.high);
 }
 
 std::string Fractions(const Interval& gain) {
-  return absl::StrFormat("%+.4f [%+.4f, %+.4f]", gain.difference, gain.low, gain.high);
+  return absl::StrFormat("%+.4f [%+.4f, %+.4f]", gain.estimate, gain.low, gain.high);
 }
 
 std::vector<std::string> Row(const MethodResult& result, bool declared) {
@@ -95,7 +95,7 @@ Json IndexJson(const EvaluatedIndex& index) {
 }
 
 Json IntervalJson(const Interval& interval) {
-  return {{"difference", interval.difference}, {"low", interval.low}, {"high", interval.high}};
+  return {{"difference", interval.estimate}, {"low", interval.low}, {"high", interval.high}};
 }
 
 Json MethodJson(const MethodResult& result, bool declared) {

@@ -10,8 +10,8 @@
 namespace sightline {
 namespace {
 
-DifferenceTable Table(const std::vector<std::vector<double>>& rows) {
-  DifferenceTable table(rows.size(), rows[0].size());
+BootstrapTable Table(const std::vector<std::vector<double>>& rows) {
+  BootstrapTable table(rows.size(), rows[0].size());
   for (size_t q = 0; q < rows.size(); ++q) {
     for (size_t m = 0; m < rows[q].size(); ++m) table.at(q, m) = rows[q][m];
   }
@@ -48,11 +48,11 @@ Interval SlowBootstrap(const std::vector<double>& differences, int resamples, do
 
 TEST_CASE("methods that answer alike differ by nothing, surely") {
   ComputePool pool(1);
-  const Interval interval = PairedBootstrap(Table(Outcomes(0, 50, 0)), {}, &pool)[0];
-  REQUIRE(interval.difference == 0);
+  const Interval interval = BootstrapMeans(Table(Outcomes(0, 50, 0)), {}, &pool)[0];
+  REQUIRE(interval.estimate == 0);
   REQUIRE(interval.low == 0);
   REQUIRE(interval.high == 0);
-  const Interval constant = PairedBootstrap(Table(Outcomes(20, 0, 0)), {}, &pool)[0];
+  const Interval constant = BootstrapMeans(Table(Outcomes(20, 0, 0)), {}, &pool)[0];
   REQUIRE(constant.low == 1);
   REQUIRE(constant.high == 1);
 }
@@ -66,26 +66,26 @@ TEST_CASE("intervals are those of a bootstrap by the book") {
     rows.push_back({win, 1.0 / (1 + random() % 50) - 1.0 / (1 + random() % 50)});
   }
   BootstrapOptions options;
-  const std::vector<Interval> intervals = PairedBootstrap(Table(rows), options, &pool);
+  const std::vector<Interval> intervals = BootstrapMeans(Table(rows), options, &pool);
   for (int m = 0; m < 2; ++m) {
     std::vector<double> column;
     for (const auto& row : rows) column.push_back(row[m]);
     const Interval slow = SlowBootstrap(column, options.resamples, options.confidence);
     // Standard error of a percentile of 10 000 resamples: about 0.05 of a standard error.
     const double width = slow.high - slow.low;
-    REQUIRE(intervals[m].difference == Approx(slow.difference));
+    REQUIRE(intervals[m].estimate == Approx(slow.estimate));
     REQUIRE(intervals[m].low == Approx(slow.low).margin(0.05 * width));
     REQUIRE(intervals[m].high == Approx(slow.high).margin(0.05 * width));
-    REQUIRE(intervals[m].low <= intervals[m].difference);
-    REQUIRE(intervals[m].difference <= intervals[m].high);
+    REQUIRE(intervals[m].low <= intervals[m].estimate);
+    REQUIRE(intervals[m].estimate <= intervals[m].high);
   }
 }
 
 TEST_CASE("more queries with the same outcomes make a narrower interval") {
   ComputePool pool(1);
-  const Interval few = PairedBootstrap(Table(Outcomes(6, 40, 4)), {}, &pool)[0];
-  const Interval many = PairedBootstrap(Table(Outcomes(240, 1600, 160)), {}, &pool)[0];
-  REQUIRE(few.difference == Approx(many.difference));
+  const Interval few = BootstrapMeans(Table(Outcomes(6, 40, 4)), {}, &pool)[0];
+  const Interval many = BootstrapMeans(Table(Outcomes(240, 1600, 160)), {}, &pool)[0];
+  REQUIRE(few.estimate == Approx(many.estimate));
   REQUIRE(few.low < 0);
   REQUIRE(many.low > 0);
   REQUIRE(many.high - many.low < 0.3 * (few.high - few.low));
@@ -93,24 +93,50 @@ TEST_CASE("more queries with the same outcomes make a narrower interval") {
 
 TEST_CASE("the seed decides, the number of threads does not") {
   ComputePool one(1), three(3);
-  const DifferenceTable table = Table(Outcomes(30, 50, 20));
+  const BootstrapTable table = Table(Outcomes(30, 50, 20));
   BootstrapOptions options;
   options.resamples = 1000;
-  const Interval alone = PairedBootstrap(table, options, &one)[0];
-  const Interval shared = PairedBootstrap(table, options, &three)[0];
+  const Interval alone = BootstrapMeans(table, options, &one)[0];
+  const Interval shared = BootstrapMeans(table, options, &three)[0];
   REQUIRE(alone.low == shared.low);
   REQUIRE(alone.high == shared.high);
 }
 
+TEST_CASE("a statistic sees the sums of all columns over one draw of rows") {
+  ComputePool pool(2);
+  std::mt19937 random(6);
+  // Found, asked, and twice as many asked, of groups of unequal size.
+  std::vector<std::vector<double>> rows;
+  for (int g = 0; g < 40; ++g) {
+    const double asked = 1 + random() % 6;
+    rows.push_back({std::min<double>(asked, random() % 4), asked, 2 * asked});
+  }
+  const auto ratios = [](absl::Span<const double> sums, absl::Span<double> statistics) {
+    statistics[0] = sums[0] / sums[1];
+    statistics[1] = sums[2] / sums[1];
+  };
+  const std::vector<Interval> intervals = Bootstrap(Table(rows), 2, ratios, {}, &pool);
+  double found = 0, asked = 0;
+  for (const auto& row : rows) {
+    found += row[0];
+    asked += row[1];
+  }
+  REQUIRE(intervals[0].estimate == Approx(found / asked));
+  REQUIRE(intervals[0].low < intervals[0].estimate);
+  REQUIRE(intervals[0].high > intervals[0].estimate);
+  REQUIRE(intervals[1].low == 2);
+  REQUIRE(intervals[1].high == 2);
+}
+
 TEST_CASE("no queries and few resamples are answered") {
   ComputePool pool(1);
-  const std::vector<Interval> none = PairedBootstrap(DifferenceTable(0, 2), {}, &pool);
+  const std::vector<Interval> none = BootstrapMeans(BootstrapTable(0, 2), {}, &pool);
   REQUIRE(none.size() == 2);
   REQUIRE(none[0].high == 0);
-  REQUIRE(PairedBootstrap(DifferenceTable(5, 0), {}, &pool).empty());
+  REQUIRE(BootstrapMeans(BootstrapTable(5, 0), {}, &pool).empty());
   BootstrapOptions options;
   options.resamples = 1;
-  const Interval single = PairedBootstrap(Table(Outcomes(1, 1, 1)), options, &pool)[0];
+  const Interval single = BootstrapMeans(Table(Outcomes(1, 1, 1)), options, &pool)[0];
   REQUIRE(single.low == single.high);
 }
 

@@ -54,6 +54,18 @@ TEST_CASE("what is too long or too deep is refused") {
                             "is missing"));
 }
 
+TEST_CASE(
+    "a corpus that says the splits of its items gives them, and one that does not is refused") {
+  CorpusListing listing;
+  listing.items.resize(3);
+  for (size_t i = 0; i < 3; ++i) listing.items[i].item_id = absl::StrCat("item/", i);
+  REQUIRE(absl::IsInvalidArgument(SaidSplits(listing).status()));
+  listing.items[0].split = Split::kHeldOut;
+  listing.items[2].split = Split::kTrain;
+  const auto splits = SaidSplits(listing);
+  REQUIRE(*splits == ItemSplits{{"item/0", Split::kHeldOut}, {"item/2", Split::kTrain}});
+}
+
 TEST_CASE("queries are those of the split, and a file that lacks some is told") {
   const std::vector<EvaluationQuery> queries = {{"a", "", {}}, {"b", "", {}}, {"c", "", {}}};
   const ItemSplits splits = {{"a", Split::kTrain},

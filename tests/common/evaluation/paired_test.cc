@@ -62,7 +62,7 @@ TEST_CASE("two rankers are compared query by query") {
   const PairedResult& result = results->front();
   CHECK(result.reference.recall_at(1) == Approx(2.0 / 3));
   CHECK(result.other.recall_at(1) == Approx(2.0 / 3));
-  CHECK(result.recall_at_1.difference == Approx(0).margin(1e-12));
+  CHECK(result.recall_at_1.estimate == Approx(0).margin(1e-12));
   CHECK(result.recall_at_1.low < 0);
   CHECK(result.recall_at_1.high > 0);
   CHECK(result.top10_overlap == Approx((0 + 0.5 + 1) / 3));

@@ -79,9 +79,9 @@ TEST_CASE("every method is measured over all queries and compared with retrieval
   REQUIRE(retrieval.recall_at(20) == Approx(5.0 / 8));
   REQUIRE_FALSE(measured->results[0].gain.has_value());
   const MethodResult& better = *measured->Find({20, kReplaceAll});
-  REQUIRE(better.gain->recall_at_1.difference == Approx(6.0 / 8));
+  REQUIRE(better.gain->recall_at_1.estimate == Approx(6.0 / 8));
   REQUIRE(better.gain->recall_at_1.low > 0);
-  REQUIRE(better.gain->mrr.difference == Approx(better.metrics.mrr - retrieval.mrr));
+  REQUIRE(better.gain->mrr.estimate == Approx(better.metrics.mrr - retrieval.mrr));
   const MethodResult& alike = *measured->Find({20, kHalf});
   REQUIRE(alike.gain->recall_at_1.low == 0);
   REQUIRE(alike.gain->recall_at_1.high == 0);

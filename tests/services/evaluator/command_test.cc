@@ -162,6 +162,31 @@ TEST_CASE("one split, one direction and a few queries can be chosen") {
   REQUIRE(absl::StrContains(ran.out, "norm_add_lambda:0.1"));
 }
 
+TEST_CASE("the splits of a published set are taken from its own file") {
+  std::string images;
+  const char* const names[] = {"restval", "val", "test"};
+  for (size_t i = 0; i < Tiny().items.size(); ++i) {
+    absl::StrAppend(&images, i == 0 ? "" : ",", "{\"cocoid\": \"", Tiny().items[i].image_id,
+                    "\", \"filename\": \"", i, ".jpg\", \"split\": \"", names[i % 3],
+                    "\", \"sentences\": []}");
+  }
+  const std::string path = Dir().File("dataset.json");
+  REQUIRE(WriteFileAtomically(path, absl::StrCat("{\"images\": [", images, "]}")).ok());
+  const auto measured = [](const std::string& splits) {
+    const std::string json = Dir().File("published.json");
+    const Ran ran = Run({"measure", "--store", Tiny().path, "--splits", splits, "--split",
+                         "held_out", "--resamples", "100", "--json", json});
+    INFO(ran.err);
+    REQUIRE(ran.status == 0);
+    return ReadJson(json)["results"];
+  };
+  REQUIRE(measured("karpathy:" + path) == measured(SplitsFile()));
+  const Ran none =
+      Run({"measure", "--store", Tiny().path, "--splits", "folder:" + Dir().File("models")});
+  REQUIRE(none.status == 1);
+  REQUIRE(absl::StrContains(none.err, "says which split"));
+}
+
 TEST_CASE("without splits everything is one") {
   const Ran ran = Run({"measure", "--store", Tiny().path, "--direction", "text-to-image",
                        "--depths", "10", "--lambdas", "0.1", "--resamples", "100"});

@@ -1,0 +1,214 @@
+#include "common/evaluation/evaluation_pool.h"
+
+#include <unordered_set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kMaxFolds = 1000;
+
+// Whether an image is in a set of rows.
+using Chosen = std::vector<bool>;
+
+// The captions of chosen images, and those images that have one.
+struct Captioned {
+  std::vector<int> images;
+  std::vector<int> captions;
+};
+Captioned CaptionedAmong(const MatrixItems& items, const Chosen& chosen) {
+  Captioned found;
+  Chosen has_caption(items.images.size());
+  for (size_t c = 0; c < items.captions.size(); ++c) {
+    const int image = items.captions[c].image;
+    if (!chosen[image]) continue;
+    has_caption[image] = true;
+    found.captions.push_back(static_cast<int>(c));
+  }
+  for (size_t i = 0; i < has_caption.size(); ++i) {
+    if (has_caption[i]) found.images.push_back(static_cast<int>(i));
+  }
+  return found;
+}
+
+EvaluationPool PoolOf(const MatrixItems& items, const Chosen& queries, const Chosen& candidates) {
+  EvaluationPool pool;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i]) pool.images.push_back(static_cast<int>(i));
+  }
+  pool.captions = CaptionedAmong(items, candidates).captions;
+  Captioned asking = CaptionedAmong(items, queries);
+  pool.image_queries = std::move(asking.images);
+  pool.caption_queries = std::move(asking.captions);
+  return pool;
+}
+
+absl::Status CheckCounts(const Protocol& protocol, const MatrixItems& items) {
+  const bool images = protocol.image_count == 0 || items.images.size() == protocol.image_count;
+  const bool captions =
+      protocol.caption_count == 0 || items.captions.size() == protocol.caption_count;
+  if (images && captions) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      protocol.name, " is about ", protocol.image_count, " images with ", protocol.caption_count,
+      " captions, not ", items.images.size(), " with ", items.captions.size()));
+}
+
+absl::StatusOr<Chosen> Listed(const Protocol& protocol, const MatrixItems& items,
+                              absl::Span<const std::string> list) {
+  const auto rows = RowsById(items);
+  Chosen chosen(items.images.size());
+  for (const std::string& id : list) {
+    const auto row = rows.find(id);
+    if (row == rows.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(protocol.name, " names image '", id, "', which is no row of the matrix"));
+    }
+    chosen[row->second] = true;
+  }
+  return chosen;
+}
+
+absl::StatusOr<std::vector<EvaluationPool>> Folds(const Protocol& protocol,
+                                                  const MatrixItems& items) {
+  const size_t images = items.images.size();
+  if (images % protocol.folds != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(protocol.name, ": ", images,
+                                                   " images do not make ", protocol.folds,
+                                                   " folds of as many each"));
+  }
+  const size_t size = images / protocol.folds;
+  std::vector<EvaluationPool> pools;
+  for (size_t begin = 0; begin < images; begin += size) {
+    Chosen chosen(images);
+    for (size_t i = begin; i < begin + size; ++i) chosen[i] = true;
+    pools.push_back(PoolOf(items, chosen, chosen));
+  }
+  return pools;
+}
+
+absl::Status CheckNotEmpty(absl::string_view what, const EvaluationPool& pool) {
+  if (!pool.caption_queries.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(what, ": no caption is left to ask with"));
+}
+
+}  // namespace
+
+absl::StatusOr<Protocol> ParseProtocol(const std::string& name) {
+  Protocol protocol;
+  protocol.name = name;
+  absl::string_view rest = name;
+  if (name == "whole") return protocol;
+  if (name == "coco_5k" || name == "coco_1k_folds") {
+    protocol.image_count = 5000;
+    protocol.caption_count = 25'000;
+    if (name == "coco_5k") return protocol;
+    protocol.kind = PoolKind::kFolds;
+    protocol.folds = 5;
+    return protocol;
+  }
+  if (name == "flickr_1k") {
+    protocol.image_count = 1000;
+    protocol.caption_count = 5000;
+    return protocol;
+  }
+  if (absl::ConsumePrefix(&rest, "folds:")) {
+    protocol.kind = PoolKind::kFolds;
+    if (absl::SimpleAtoi(rest, &protocol.folds) && protocol.folds >= 1 &&
+        protocol.folds <= kMaxFolds) {
+      return protocol;
+    }
+  } else if (absl::ConsumePrefix(&rest, "list:") && !rest.empty()) {
+    protocol.kind = PoolKind::kList;
+    protocol.list_file = std::string(rest);
+    return protocol;
+  } else if (absl::ConsumePrefix(&rest, "distractors:") && !rest.empty()) {
+    protocol.kind = PoolKind::kDistractors;
+    protocol.list_file = std::string(rest);
+    return protocol;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", name, "' is none of whole, coco_5k, flickr_1k, coco_1k_folds, folds:N (1 to ", kMaxFolds,
+      "), list:FILE and distractors:FILE"));
+}
+
+absl::StatusOr<std::vector<std::string>> ParseImageList(absl::string_view text) {
+  std::vector<std::string> ids;
+  std::unordered_set<std::string> seen;
+  int number = 0;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    ++number;
+    line = absl::StripAsciiWhitespace(line.substr(0, line.find('\t')));
+    if (line.empty()) continue;
+    if (line.size() > limits::kMaxItemIdBytes) {
+      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": has ", line.size(),
+                                                     " bytes; the limit is ",
+                                                     limits::kMaxItemIdBytes));
+    }
+    if (!seen.emplace(line).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("line ", number, ": image '", line, "' stands in the file twice"));
+    }
+    ids.emplace_back(line);
+  }
+  if (ids.empty()) return absl::InvalidArgumentError("names no image");
+  return ids;
+}
+
+absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
+                                                      const MatrixItems& items,
+                                                      absl::Span<const std::string> list) {
+  RETURN_IF_ERROR(CheckCounts(protocol, items));
+  std::vector<EvaluationPool> pools;
+  const Chosen all(items.images.size(), true);
+  switch (protocol.kind) {
+    case PoolKind::kWhole:
+      pools.push_back(PoolOf(items, all, all));
+      break;
+    case PoolKind::kFolds: {
+      ASSIGN_OR_RETURN(pools, Folds(protocol, items));
+      break;
+    }
+    case PoolKind::kList:
+    case PoolKind::kDistractors: {
+      ASSIGN_OR_RETURN(const Chosen listed, Listed(protocol, items, list));
+      pools.push_back(
+          PoolOf(items, listed, protocol.kind == PoolKind::kDistractors ? all : listed));
+      break;
+    }
+  }
+  for (const EvaluationPool& pool : pools) RETURN_IF_ERROR(CheckNotEmpty(protocol.name, pool));
+  return pools;
+}
+
+absl::StatusOr<EvaluationPool> InLanguage(const EvaluationPool& pool, const MatrixItems& items,
+                                          absl::string_view language) {
+  const auto only = [&](const std::vector<int>& captions) {
+    std::vector<int> kept;
+    for (const int caption : captions) {
+      if (items.captions[caption].language == language) kept.push_back(caption);
+    }
+    return kept;
+  };
+  EvaluationPool own;
+  own.images = pool.images;
+  own.captions = only(pool.captions);
+  own.caption_queries = only(pool.caption_queries);
+  Chosen asks(items.images.size());
+  for (const int caption : own.caption_queries) asks[items.captions[caption].image] = true;
+  for (const int image : pool.image_queries) {
+    if (asks[image]) own.image_queries.push_back(image);
+  }
+  RETURN_IF_ERROR(CheckNotEmpty(absl::StrCat("language '", language, "'"), own));
+  return own;
+}
+
+}  // namespace sightline

@@ -1,0 +1,76 @@
+// Which images and captions of a matrix take part in a ranking: the papers' pools.
+//
+//   whole         all queries, all candidates: COCO 5k, Flickr 1k
+//   folds         so many disjoint pools of as many images each, in the order of rows, whose
+//                 results are averaged: COCO 1k of SGRAF and T-EMDE, five folds of 1 000 images
+//                 (their sims[i*5000:(i+1)*5000:5], where each image stands five times)
+//   list          the images that a file names and their captions: COCO 1k of OSCAR, VinVL and
+//                 VLDeformer (test_img_keys_1k).  Not comparable with the folds.
+//   distractors   queries are of the images that a file names, candidates are all: COCO-full and
+//                 Flickr-full of LightningDOT, 20k distractors of "Retrieve Fast, Rerank Smart"
+#ifndef SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_
+#define SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/evaluation/matrix_items.h"
+#include "common/evaluation/query.h"
+
+namespace sightline {
+
+// Rows and columns, each list ascending.  Every query has a right candidate in the pool.  A value.
+struct EvaluationPool {
+  std::vector<int> images;    // candidates of captions
+  std::vector<int> captions;  // candidates of images
+  std::vector<int> image_queries;
+  std::vector<int> caption_queries;
+
+  const std::vector<int>& queries(Direction direction) const {
+    return direction == Direction::kTextToImage ? caption_queries : image_queries;
+  }
+  const std::vector<int>& candidates(Direction direction) const {
+    return direction == Direction::kTextToImage ? images : captions;
+  }
+};
+
+enum class PoolKind { kWhole, kFolds, kList, kDistractors };
+
+// Pools by name.  `image_count` and `caption_count`, unless 0, are what the matrix has to have.
+struct Protocol {
+  std::string name;  // as it was asked for
+  PoolKind kind = PoolKind::kWhole;
+  int folds = 1;          // of kFolds
+  std::string list_file;  // of kList and kDistractors
+  int image_count = 0;
+  int caption_count = 0;
+};
+
+// "whole", "coco_5k", "flickr_1k", "coco_1k_folds", "folds:N", "list:FILE", "distractors:FILE".
+// InvalidArgument, with all of them, for another.
+absl::StatusOr<Protocol> ParseProtocol(const std::string& name);
+
+// The ids of a list's file: of each line what stands before the first tab; blank lines are passed
+// over.  InvalidArgument, naming the line, for one that is too long or stands there twice, and if
+// there is none.
+absl::StatusOr<std::vector<std::string>> ParseImageList(absl::string_view text);
+
+// One pool, or one for each fold.  `list` are the ids that the protocol's file has.
+// InvalidArgument if the items are not what the protocol is about: another number of images or
+// captions, images that folds cannot share equally, a listed image that is no row; and for a pool
+// without a query.
+absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
+                                                      const MatrixItems& items,
+                                                      absl::Span<const std::string> list);
+
+// The pool with the captions of one language alone, as candidates and as queries; images stay
+// candidates, and are queries where they have such a caption.  InvalidArgument if none is left.
+absl::StatusOr<EvaluationPool> InLanguage(const EvaluationPool& pool, const MatrixItems& items,
+                                          absl::string_view language);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_

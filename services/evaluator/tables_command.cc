@@ -1,0 +1,163 @@
+#include "services/evaluator/tables_command.h"
+
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/compute_pool.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/base/status_within.h"
+#include "common/evaluation/matrix_items.h"
+#include "common/evaluation/score_file.h"
+#include "common/log/progress.h"
+#include "services/evaluator/tables_flags.h"
+#include "services/evaluator/tables_report.h"
+
+namespace sightline {
+namespace {
+
+class TablesRun {
+ public:
+  TablesRun(const TablesFlags& flags, const TablesPlan& plan)
+      : flags_(flags),
+        plan_(plan),
+        threads_(flags.threads),
+        progress_(Progress::OnStandardError(), Clock::Real()) {}
+
+  absl::StatusOr<TablesReport> Run() {
+    RETURN_IF_ERROR(Read());
+    ASSIGN_OR_RETURN(const std::vector<TablePart> parts, MakeParts());
+    TablesReport report{plan_.protocol.name, plan_.measure, plan_.recall, plan_.image_to_text_first,
+                        flags_.bootstrap,    parts,         {},           {}};
+    std::vector<MethodOutcome> outcomes;
+    progress_.Begin("ranking", "pools", static_cast<int64_t>(PoolCount(parts)));
+    for (const TablesPlan::Policy& policy : plan_.policies) {
+      RETURN_IF_ERROR(Measure(policy, parts, &outcomes));
+      for (const Method& method : policy.methods) report.rankings.push_back({policy.name, method});
+    }
+    progress_.End();
+    report.rows = MakeTable(parts, outcomes, items_, plan_.recall, flags_.bootstrap, &threads_);
+    return report;
+  }
+
+ private:
+  absl::Status Read() {
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(flags_.pairs));
+    ASSIGN_OR_RETURN(items_, Within(flags_.pairs, ParseMatrixItems(text)));
+    for (const TablesPlan::Matrix& matrix : plan_.matrices) {
+      ASSIGN_OR_RETURN(auto file, ScoreFile::Open(matrix.file, items_));
+      RETURN_IF_ERROR(AddScores(matrix.name, {file->matrix()}));
+      files_.emplace(matrix.name, std::move(file));
+    }
+    for (const TablesPlan::Ensemble& ensemble : plan_.ensembles) {
+      std::vector<ScoreMatrix> members;
+      for (const std::string& member : ensemble.members) {
+        members.push_back(files_.at(member)->matrix());
+      }
+      RETURN_IF_ERROR(AddScores(ensemble.name, std::move(members)));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddScores(const std::string& name, std::vector<ScoreMatrix> members) {
+    ASSIGN_OR_RETURN(NamedScores scores, NamedScores::Create(name, std::move(members)));
+    scores_.emplace(name, std::move(scores));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<EvaluationPool>> Pools() const {
+    std::vector<std::string> list;
+    const std::string& file = plan_.protocol.list_file;
+    if (!file.empty()) {
+      ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+      ASSIGN_OR_RETURN(list, Within(file, ParseImageList(text)));
+    }
+    return MakePools(plan_.protocol, items_, list);
+  }
+
+  absl::StatusOr<std::vector<TablePart>> MakeParts() const {
+    ASSIGN_OR_RETURN(const std::vector<EvaluationPool> pools, Pools());
+    if (plan_.languages.empty()) return std::vector<TablePart>{{"", pools}};
+    const bool each = plan_.languages.front() == "each";
+    std::vector<TablePart> parts;
+    for (const std::string& language : each ? items_.Languages() : plan_.languages) {
+      TablePart& part = parts.emplace_back();
+      part.language = language;
+      for (const EvaluationPool& pool : pools) {
+        ASSIGN_OR_RETURN(EvaluationPool own, InLanguage(pool, items_, language));
+        part.pools.push_back(std::move(own));
+      }
+    }
+    return parts;
+  }
+
+  size_t PoolCount(const std::vector<TablePart>& parts) const {
+    size_t pools = 0;
+    for (const TablePart& part : parts) pools += part.pools.size();
+    return pools * plan_.policies.size();
+  }
+
+  // Adds the outcomes of each method of the policy.
+  absl::Status Measure(const TablesPlan::Policy& policy, const std::vector<TablePart>& parts,
+                       std::vector<MethodOutcome>* outcomes) {
+    const MatrixPolicy ranking = {&scores_.at(policy.retrieval),
+                                  policy.rerank.empty() ? nullptr : &scores_.at(policy.rerank),
+                                  plan_.rerank_kind, policy.methods};
+    std::vector<MethodOutcome> own(policy.methods.size(), MethodOutcome(parts.size()));
+    for (size_t part = 0; part < parts.size(); ++part) {
+      for (const EvaluationPool& pool : parts[part].pools) {
+        for (MethodOutcome& outcome : own) outcome[part].emplace_back();
+        for (const Direction direction : {Direction::kTextToImage, Direction::kImageToText}) {
+          ASSIGN_OR_RETURN(auto measured, MeasurePolicy(ranking, direction, pool, items_,
+                                                        plan_.measure, &threads_));
+          for (size_t m = 0; m < own.size(); ++m) {
+            own[m][part].back().of(direction) = std::move(measured[m]);
+          }
+        }
+        progress_.Advance(1);
+      }
+    }
+    for (MethodOutcome& outcome : own) outcomes->push_back(std::move(outcome));
+    return absl::OkStatus();
+  }
+
+  const TablesFlags& flags_;
+  const TablesPlan& plan_;
+  ComputePool threads_;
+  Progress progress_;
+  MatrixItems items_;
+  std::map<std::string, std::unique_ptr<ScoreFile>> files_;
+  std::map<std::string, NamedScores> scores_;
+};
+
+absl::Status Write(const std::string& path, const std::string& text) {
+  return path.empty() ? absl::OkStatus() : WriteFileAtomically(path, text);
+}
+
+}  // namespace
+
+int RunTables(const std::vector<std::string>& args, const Console& console) {
+  TablesFlags flags;
+  Flags definitions;
+  flags.Define(&definitions);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kTablesCommand, &definitions, args, console, &words, &status)) return status;
+  absl::StatusOr<TablesPlan> plan = PlanTables(flags);
+  if (plan.ok() && !words.empty()) {
+    plan = absl::InvalidArgumentError(absl::StrCat("'", words[0], "' is no flag"));
+  }
+  if (!plan.ok()) {
+    return UsageError(kTablesCommand, std::string(plan.status().message()), console);
+  }
+  const absl::StatusOr<TablesReport> report = TablesRun(flags, *plan).Run();
+  if (!report.ok()) return Fail(report.status(), console);
+  console.out << TablesText(*report);
+  absl::Status written = Write(flags.json, TablesJson(*report));
+  if (written.ok()) written = Write(flags.csv, TablesCsv(*report));
+  return written.ok() ? kSuccess : Fail(written, console);
+}
+
+}  // namespace sightline

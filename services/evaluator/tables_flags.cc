@@ -1,0 +1,184 @@
+#include "services/evaluator/tables_flags.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+#include "common/base/status_within.h"
+#include "services/evaluator/evaluator_flags.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kMaxNdcgCutoff = 1'000'000;
+
+// What stands between commas in any of `lists`.
+std::vector<std::string> Words(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const std::string& list : lists) {
+    for (const absl::string_view word : absl::StrSplit(list, ',')) words.emplace_back(word);
+  }
+  return words;
+}
+
+// "NAME=VALUE", the name not in `names` before.
+absl::StatusOr<std::pair<std::string, std::string>> NamedValue(const std::string& text,
+                                                               std::set<std::string>* names) {
+  std::pair<std::string, std::string> named = absl::StrSplit(text, absl::MaxSplits('=', 1));
+  RETURN_IF_ERROR(CheckScoresName(named.first));
+  if (named.second.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' has nothing after NAME="));
+  }
+  if (!names->insert(named.first).second) {
+    return absl::InvalidArgumentError(absl::StrCat("'", named.first, "' is given twice"));
+  }
+  return named;
+}
+
+absl::Status PlanScores(const TablesFlags& flags, TablesPlan* plan, std::set<std::string>* names) {
+  if (flags.matrices.empty()) {
+    return absl::InvalidArgumentError("give --matrix NAME=FILE.npy");
+  }
+  for (const std::string& text : flags.matrices) {
+    ASSIGN_OR_RETURN(auto named, Within("--matrix", NamedValue(text, names)));
+    plan->matrices.push_back({std::move(named.first), std::move(named.second)});
+  }
+  const std::set<std::string> matrices = *names;
+  for (const std::string& text : flags.ensembles) {
+    ASSIGN_OR_RETURN(const auto named, Within("--ensemble", NamedValue(text, names)));
+    const std::vector<std::string> members = absl::StrSplit(named.second, '+');
+    for (const std::string& member : members) {
+      if (matrices.count(member) > 0) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("--ensemble: '", member, "' is no --matrix; one is NAME=A+B"));
+    }
+    plan->ensembles.push_back({named.first, members});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TablesPlan::Policy> PlanPolicy(const std::string& name,
+                                              const std::set<std::string>& known,
+                                              const std::vector<Method>& methods) {
+  std::pair<std::string, std::string> scores = absl::StrSplit(name, absl::MaxSplits(':', 1));
+  const bool two = name.find(':') != std::string::npos;
+  if (known.count(scores.first) == 0 || (two && known.count(scores.second) == 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--policies: '", name, "' is neither the name of a matrix or ensemble nor two such, A:B"));
+  }
+  return TablesPlan::Policy{name, scores.first, scores.second,
+                            two ? methods : std::vector<Method>{Method()}};
+}
+
+absl::Status PlanPolicies(const TablesFlags& flags, const std::set<std::string>& known,
+                          TablesPlan* plan) {
+  ASSIGN_OR_RETURN(const std::vector<int> depths,
+                   ParseNumbers("depths", flags.depths, 1, limits::kMaxHits));
+  std::vector<float> lambdas;
+  if (!flags.lambdas.empty()) {
+    ASSIGN_OR_RETURN(lambdas, ParseLambdas("lambdas", flags.lambdas));
+  }
+  std::vector<Method> methods = Methods(depths, AllCombinations(lambdas, Combination()));
+  methods.erase(methods.begin());  // retrieval alone, which is a policy of its own
+  std::vector<std::string> names = Words(flags.policies);
+  if (names.empty()) {
+    for (const TablesPlan::Matrix& matrix : plan->matrices) names.push_back(matrix.name);
+    for (const TablesPlan::Ensemble& ensemble : plan->ensembles) names.push_back(ensemble.name);
+  }
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (!seen.insert(name).second) {
+      return absl::InvalidArgumentError(absl::StrCat("--policies: '", name, "' is given twice"));
+    }
+    ASSIGN_OR_RETURN(TablesPlan::Policy policy, PlanPolicy(name, known, methods));
+    plan->policies.push_back(std::move(policy));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OneOf(absl::string_view flag, const std::string& value, absl::string_view first,
+                   absl::string_view second, bool* is_second) {
+  *is_second = value == second;
+  if (value == first || value == second) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, ": '", value, "' is neither ", first, " nor ", second));
+}
+
+absl::Status PlanLanguages(const TablesFlags& flags, TablesPlan* plan) {
+  plan->languages = Words(flags.languages);
+  std::set<std::string> seen;
+  for (const std::string& language : plan->languages) {
+    if (!language.empty() && seen.insert(language).second) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--languages: '", language, "' is no language that does not stand before"));
+  }
+  if (seen.count("each") == 0 || seen.size() == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError("--languages: each stands for all; give it alone");
+}
+
+}  // namespace
+
+void TablesFlags::Define(Flags* flags) {
+  flags->Strings("matrix", "NAME=FILE.npy",
+                 "float32 scores, a row for each image and a column for each caption; repeatable",
+                 &matrices);
+  flags->String("pairs", "FILE.jsonl", "what rows and columns are", &pairs);
+  flags->Strings("ensemble", "NAME=A+B", "the mean of these matrices; repeatable", &ensembles);
+  flags->Strings("policies", "A,A:B,...",
+                 "what ranks: scores alone, or the best by A reranked by B; the first is what the "
+                 "others are compared with; default: all scores alone",
+                 &policies);
+  flags->String("protocol", "NAME",
+                "whole (default), coco_5k, flickr_1k, coco_1k_folds, folds:N, list:FILE or "
+                "distractors:FILE",
+                &protocol);
+  flags->String("depths", "N,...", "candidates to rerank; default 20", &depths);
+  flags->String("lambdas", "L,...",
+                "weights of the retrieval score in both sums; default: replace alone", &lambdas);
+  flags->String("rerank-scores", "KIND",
+                "what B's numbers are: softmax_match (default), sigmoid, logit_match, rank_raw",
+                &rerank_scores);
+  flags->String("ties", "RULE",
+                "order: the candidate that stands first in the file comes first (default); "
+                "expected: means over all orders",
+                &ties);
+  flags->Strings("languages", "CODE,...",
+                 "a table for each of these languages, or for each, and Meta-Ave; default: all "
+                 "captions in one",
+                 &languages);
+  flags->String("columns", "ORDER", "tr-ir (default) or ir-tr", &columns);
+  flags->String("recall", "K,K,K", "of tables, AR and rsum: 1,5,10 (default) or 5,10,20", &recall);
+  flags->Int("ndcg", "the cutoff of NDCG; default 10", 1, kMaxNdcgCutoff, &measure.ndcg_cutoff);
+  flags->Int("resamples", "of the bootstrap; default 10000", 100, 1000000, &bootstrap.resamples);
+  flags->Int("seed", "of the bootstrap; default 1", 0, int64_t{1} << 53, &bootstrap.seed);
+  flags->String("json", "FILE", "write everything there, too", &json);
+  flags->String("csv", "FILE", "write a line for each language and method there, too", &csv);
+  flags->Int("threads", "cores to use; default: all", 1, limits::kMaxThreads, &threads);
+}
+
+absl::StatusOr<TablesPlan> PlanTables(const TablesFlags& flags) {
+  TablesPlan plan;
+  std::set<std::string> names;
+  RETURN_IF_ERROR(PlanScores(flags, &plan, &names));
+  if (flags.pairs.empty()) return absl::InvalidArgumentError("give --pairs FILE.jsonl");
+  RETURN_IF_ERROR(PlanPolicies(flags, names, &plan));
+  RETURN_IF_ERROR(PlanLanguages(flags, &plan));
+  ASSIGN_OR_RETURN(plan.protocol, Within("--protocol", ParseProtocol(flags.protocol)));
+  ASSIGN_OR_RETURN(plan.rerank_kind,
+                   Within("--rerank-scores", ParseScoreKind(flags.rerank_scores)));
+  plan.measure = flags.measure;
+  bool expected = false, full = false, text_first = false;
+  RETURN_IF_ERROR(OneOf("ties", flags.ties, "order", "expected", &expected));
+  RETURN_IF_ERROR(OneOf("recall", flags.recall, "1,5,10", "5,10,20", &full));
+  RETURN_IF_ERROR(OneOf("columns", flags.columns, "tr-ir", "ir-tr", &text_first));
+  plan.measure.ties = expected ? TieRule::kExpectedRank : TieRule::kCandidateOrder;
+  plan.recall = full ? RecallTriple::k5To20 : RecallTriple::k1To10;
+  plan.image_to_text_first = !text_first;
+  return plan;
+}
+
+}  // namespace sightline

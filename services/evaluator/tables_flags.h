@@ -1,0 +1,68 @@
+// What `tables` is asked for.
+#ifndef SIGHTLINE_SERVICES_EVALUATOR_TABLES_FLAGS_H_
+#define SIGHTLINE_SERVICES_EVALUATOR_TABLES_FLAGS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/usable_cores.h"
+#include "common/config/command_line.h"
+#include "common/embedding/score.h"
+#include "common/evaluation/bootstrap.h"
+#include "common/evaluation/evaluation_pool.h"
+#include "common/evaluation/matrix_measure.h"
+#include "common/evaluation/retrieval_table.h"
+
+namespace sightline {
+
+struct TablesFlags {
+  std::vector<std::string> matrices, ensembles, policies, languages;
+  std::string pairs;
+  std::string protocol = "whole";
+  std::string depths = "20";
+  std::string lambdas;
+  std::string rerank_scores = "softmax_match";
+  std::string ties = "order";
+  std::string columns = "tr-ir";
+  std::string recall = "1,5,10";
+  std::string json, csv;
+  MatrixMeasureOptions measure;
+  BootstrapOptions bootstrap;
+  int threads = UsableCores();
+
+  void Define(Flags* flags);
+};
+
+// The command line, understood.
+struct TablesPlan {
+  struct Matrix {
+    std::string name, file;
+  };
+  struct Ensemble {
+    std::string name;
+    std::vector<std::string> members;  // names of matrices
+  };
+  // "be", or "be:ce": scores by name.
+  struct Policy {
+    std::string name, retrieval, rerank;
+    std::vector<Method> methods;
+  };
+
+  std::vector<Matrix> matrices;
+  std::vector<Ensemble> ensembles;
+  std::vector<Policy> policies;
+  Protocol protocol;
+  std::vector<std::string> languages;  // empty: all captions are one; "each": each the file has
+  ScoreKind rerank_kind = ScoreKind::kSoftmaxMatch;
+  MatrixMeasureOptions measure;
+  RecallTriple recall = RecallTriple::k1To10;
+  bool image_to_text_first = true;
+};
+
+// InvalidArgument says what is wrong with which flag.
+absl::StatusOr<TablesPlan> PlanTables(const TablesFlags& flags);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_EVALUATOR_TABLES_FLAGS_H_

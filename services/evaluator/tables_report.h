@@ -1,0 +1,43 @@
+// The papers' tables, for people and for programs.
+#ifndef SIGHTLINE_SERVICES_EVALUATOR_TABLES_REPORT_H_
+#define SIGHTLINE_SERVICES_EVALUATOR_TABLES_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "common/evaluation/bootstrap.h"
+#include "common/evaluation/matrix_measure.h"
+#include "common/evaluation/method.h"
+#include "common/evaluation/retrieval_table.h"
+
+namespace sightline {
+
+struct TablesReport {
+  // One row of a table.
+  struct Ranking {
+    std::string policy;  // "be", "be:ce"
+    Method method;
+  };
+
+  std::string protocol;
+  MatrixMeasureOptions measure;
+  RecallTriple recall = RecallTriple::k1To10;
+  bool image_to_text_first = true;
+  BootstrapOptions bootstrap;
+  std::vector<TablePart> parts;
+  std::vector<Ranking> rankings;
+  std::vector<MethodRow> rows;  // of each ranking
+};
+
+// For each part R@K, AR and rsum, then the other measures; then Meta-Ave, if there are several.
+std::string TablesText(const TablesReport& report);
+
+// Everything, indented, with a newline at the end; README.md describes it.
+std::string TablesJson(const TablesReport& report);
+
+// A line of titles, then one for each part and ranking.  Shares are fractions.
+std::string TablesCsv(const TablesReport& report);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_EVALUATOR_TABLES_REPORT_H_

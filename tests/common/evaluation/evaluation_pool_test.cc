@@ -1,0 +1,176 @@
+#include "common/evaluation/evaluation_pool.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/support/catch.h"
+
+namespace sightline {
+namespace {
+
+using Ints = std::vector<int>;
+
+// Each image has as many captions in each language.
+MatrixItems Items(int images, int captions, const std::vector<std::string>& languages = {"en"}) {
+  MatrixItems items;
+  for (int i = 0; i < images; ++i) {
+    items.images.push_back(absl::StrCat("i", i));
+    items.families.push_back(i);
+    for (const std::string& language : languages) {
+      for (int c = 0; c < captions; ++c) {
+        items.captions.push_back({absl::StrCat("i", i, "#", language, "-", c + 1), i, language});
+      }
+    }
+  }
+  items.family_count = images;
+  return items;
+}
+
+std::vector<EvaluationPool> Pools(const std::string& protocol, const MatrixItems& items,
+                                  const std::vector<std::string>& list = {}) {
+  const auto parsed = ParseProtocol(protocol);
+  REQUIRE(parsed.ok());
+  const auto pools = MakePools(*parsed, items, list);
+  INFO(pools.status());
+  REQUIRE(pools.ok());
+  return *pools;
+}
+
+std::string ProblemOf(const std::string& protocol, const MatrixItems& items,
+                      const std::vector<std::string>& list = {}) {
+  const auto parsed = ParseProtocol(protocol);
+  if (!parsed.ok()) return std::string(parsed.status().message());
+  const absl::Status status = MakePools(*parsed, items, list).status();
+  REQUIRE(absl::IsInvalidArgument(status));
+  return std::string(status.message());
+}
+
+TEST_CASE("the whole pool has every image and caption") {
+  const EvaluationPool pool = Pools("whole", Items(3, 2))[0];
+  REQUIRE(pool.images == Ints{0, 1, 2});
+  REQUIRE(pool.captions == Ints{0, 1, 2, 3, 4, 5});
+  REQUIRE(pool.image_queries == pool.images);
+  REQUIRE(pool.caption_queries == pool.captions);
+}
+
+TEST_CASE("an image without captions is a candidate and asks nothing") {
+  MatrixItems items = Items(2, 1);
+  items.images.push_back("bare");
+  items.families.push_back(items.family_count++);
+  const EvaluationPool pool = Pools("whole", items)[0];
+  REQUIRE(pool.images == Ints{0, 1, 2});
+  REQUIRE(pool.image_queries == Ints{0, 1});
+}
+
+TEST_CASE("COCO 1k by folds are SGRAF's slices") {
+  const auto pools = Pools("coco_1k_folds", Items(5000, 5));
+  REQUIRE(pools.size() == 5);
+  for (int fold = 0; fold < 5; ++fold) {
+    REQUIRE(pools[fold].images.size() == 1000);
+    REQUIRE(pools[fold].captions.size() == 5000);
+    // sims[i * 5000 : (i + 1) * 5000] of the captions, every fifth of the images' copies.
+    for (int c = 0; c < 5000; ++c) REQUIRE(pools[fold].captions[c] == fold * 5000 + c);
+    for (int i = 0; i < 1000; ++i) REQUIRE(pools[fold].images[i] == (fold * 5000 + 5 * i) / 5);
+    REQUIRE(pools[fold].image_queries == pools[fold].images);
+    REQUIRE(pools[fold].caption_queries == pools[fold].captions);
+  }
+  REQUIRE(Pools("coco_5k", Items(5000, 5))[0].caption_queries.size() == 25'000);
+  REQUIRE(Pools("flickr_1k", Items(1000, 5))[0].caption_queries.size() == 5000);
+}
+
+TEST_CASE("a list takes the listed images and their captions alone, in the order of rows") {
+  const EvaluationPool pool = Pools("list:f", Items(4, 2), {"i3", "i1"})[0];
+  REQUIRE(pool.images == Ints{1, 3});
+  REQUIRE(pool.captions == Ints{2, 3, 6, 7});
+  REQUIRE(pool.image_queries == Ints{1, 3});
+  REQUIRE(pool.caption_queries == pool.captions);
+}
+
+TEST_CASE("distractors are found and ask nothing") {
+  const EvaluationPool pool = Pools("distractors:f", Items(4, 2), {"i2"})[0];
+  REQUIRE(pool.images == Ints{0, 1, 2, 3});
+  REQUIRE(pool.captions.size() == 8);
+  REQUIRE(pool.image_queries == Ints{2});
+  REQUIRE(pool.caption_queries == Ints{4, 5});
+}
+
+TEST_CASE("a language has its captions alone, against all images") {
+  MatrixItems items = Items(3, 1, {"de", "en"});
+  items.captions.pop_back();  // i2 in English
+  const EvaluationPool whole = Pools("whole", items)[0];
+  const auto english = InLanguage(whole, items, "en");
+  REQUIRE(english.ok());
+  REQUIRE(english->captions == Ints{1, 3});
+  REQUIRE(english->caption_queries == Ints{1, 3});
+  REQUIRE(english->images == Ints{0, 1, 2});
+  REQUIRE(english->image_queries == Ints{0, 1});
+  REQUIRE(items.Languages() == std::vector<std::string>{"de", "en"});
+  const auto none = InLanguage(whole, items, "fr");
+  REQUIRE(none.status().message() == "language 'fr': no caption is left to ask with");
+}
+
+TEST_CASE("a protocol that the items do not fit is refused") {
+  REQUIRE(ProblemOf("coco_5k", Items(4, 5)) ==
+          "coco_5k is about 5000 images with 25000 captions, not 4 with 20");
+  REQUIRE(absl::StrContains(ProblemOf("coco_1k_folds", Items(5000, 4)), "not 5000 with 20000"));
+  REQUIRE(absl::StrContains(ProblemOf("flickr_1k", Items(1001, 5)), "not 1001"));
+  REQUIRE(absl::StrContains(ProblemOf("folds:3", Items(4, 1)), "4 images do not make 3 folds"));
+  REQUIRE(absl::StrContains(ProblemOf("list:f", Items(4, 1), {"i9"}), "'i9'"));
+  MatrixItems bare = Items(2, 1);
+  bare.captions.pop_back();
+  REQUIRE(absl::StrContains(ProblemOf("list:f", bare, {"i1"}), "no caption"));
+  REQUIRE(absl::StrContains(ProblemOf("folds:2", bare), "no caption"));
+  for (const char* name :
+       {"", "coco", "folds:0", "folds:x", "folds:1001", "list:", "distractors:"}) {
+    REQUIRE(absl::StrContains(ProblemOf(name, bare), "is none of whole"));
+  }
+}
+
+TEST_CASE("lists have an id a line, before a tab") {
+  const auto ids = ParseImageList("391895\r\n\n522418\tx\n");
+  REQUIRE(ids.ok());
+  REQUIRE(*ids == std::vector<std::string>{"391895", "522418"});
+  REQUIRE(ParseImageList("a\nb\na\n").status().message() ==
+          "line 3: image 'a' stands in the file twice");
+  REQUIRE(ParseImageList("\n").status().message() == "names no image");
+  REQUIRE(absl::StrContains(ParseImageList(std::string(2000, 'x')).status().message(), "line 1"));
+}
+
+TEST_CASE("rows and columns are read line by line") {
+  const auto items = ParseMatrixItems(
+      "{\"image\":\"a\",\"family\":\"f\"}\n"
+      "{\"image\":\"b\"}\n"
+      "{\"caption\":\"a1\",\"image\":\"a\",\"language\":\"en\"}\n"
+      "{\"image\":\"c\",\"family\":\"f\",\"width\":3}\n"
+      "{\"caption\":\"c1\",\"image\":\"c\",\"language\":\"de\"}\n");
+  REQUIRE(items.ok());
+  REQUIRE(items->images == std::vector<std::string>{"a", "b", "c"});
+  REQUIRE(items->families == Ints{0, 1, 0});
+  REQUIRE(items->family_count == 2);
+  REQUIRE(items->captions.size() == 2);
+  REQUIRE(items->captions[1].id == "c1");
+  REQUIRE(items->captions[1].image == 2);
+  REQUIRE(items->captions[1].language == "de");
+}
+
+TEST_CASE("rows and columns that lie are refused by line") {
+  const auto problem = [](const std::string& text) {
+    const absl::Status status = ParseMatrixItems(text).status();
+    REQUIRE(absl::IsInvalidArgument(status));
+    return std::string(status.message());
+  };
+  const std::string image = "{\"image\":\"a\"}\n";
+  const std::string caption = "{\"caption\":\"c\",\"image\":\"a\",\"language\":\"en\"}\n";
+  REQUIRE(problem("") == "names 0 images and 0 captions; both have to be there");
+  REQUIRE(problem(image) == "names 1 images and 0 captions; both have to be there");
+  REQUIRE(problem(image + image + caption) == "line 2: image 'a' stands in the file twice");
+  REQUIRE(problem(image + caption + caption) == "line 3: caption 'c' stands in the file twice");
+  REQUIRE(problem(caption + image) ==
+          "line 1: caption 'c' is of image 'a', which does not stand above it");
+  REQUIRE(
+      absl::StrContains(problem(image + "{\"caption\":\"c\",\"image\":\"a\"}"), "\"language\""));
+  REQUIRE(absl::StrContains(problem("{\"image\":7}"), "must be a string"));
+  REQUIRE(absl::StrContains(problem("[]"), "line 1"));
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,101 @@
+#include "common/evaluation/query_measures.h"
+
+#include <random>
+
+#include "tests/common/evaluation/slow_measures.h"
+#include "tests/support/catch.h"
+
+namespace sightline {
+namespace {
+
+QueryMeasures Fast(const std::vector<float>& scores, const std::vector<int>& relevant, TieRule ties,
+                   int ndcg_cutoff) {
+  return MeasureQuery(RankRelevant(scores, relevant, ties), ndcg_cutoff);
+}
+
+void RequireEqual(const QueryMeasures& fast, const QueryMeasures& slow) {
+  for (int m = 0; m < kQueryMeasureCount; ++m) {
+    INFO(MeasureName(m));
+    REQUIRE(fast[m] == Approx(slow[m]).epsilon(1e-12).margin(1e-12));
+  }
+}
+
+// Some of `count` candidates, at least one.
+std::vector<int> SomeOf(int count, std::mt19937& random) {
+  std::vector<int> all(count);
+  std::iota(all.begin(), all.end(), 0);
+  std::shuffle(all.begin(), all.end(), random);
+  all.resize(1 + random() % count);
+  return all;
+}
+
+TEST_CASE("measures of a ranking are those of the sorted list") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    const int count = 1 + random() % 60;
+    std::vector<float> scores;
+    for (int i = 0; i < count; ++i) scores.push_back(static_cast<int>(random() % 12) - 6);
+    const std::vector<int> relevant = SomeOf(count, random);
+    const int cutoff = 1 + random() % 15;
+    RequireEqual(Fast(scores, relevant, TieRule::kCandidateOrder, cutoff),
+                 SlowMeasures(scores, relevant, TieRule::kCandidateOrder, cutoff));
+  }
+}
+
+TEST_CASE("expected measures are the means over all orders of what ties") {
+  std::mt19937 random(2);
+  for (int round = 0; round < 60; ++round) {
+    const int count = 1 + random() % 7;
+    std::vector<float> scores;
+    for (int i = 0; i < count; ++i) scores.push_back(random() % 3);
+    const std::vector<int> relevant = SomeOf(count, random);
+    const int cutoff = 1 + random() % 8;
+    RequireEqual(Fast(scores, relevant, TieRule::kExpectedRank, cutoff),
+                 SlowMeasures(scores, relevant, TieRule::kExpectedRank, cutoff));
+  }
+}
+
+TEST_CASE("ties within a long list are expected where they stand") {
+  // Three better ones, then ten that tie, two of them right: places 4 to 13.
+  std::vector<float> scores(20, 0.0f);
+  std::fill_n(scores.begin(), 3, 2.0f);
+  std::fill_n(scores.begin() + 3, 10, 1.0f);
+  const QueryMeasures measures = Fast(scores, {5, 6}, TieRule::kExpectedRank, 10);
+  REQUIRE(measures[kRecallAt1] == 0);
+  // Not within two of ten places: 8/10 * 7/9.
+  REQUIRE(measures[kRecallAt5] == Approx(1 - 56.0 / 90));
+  REQUIRE(measures[kRecallAt10] == Approx(1 - 3.0 * 2 / 90));
+  REQUIRE(measures[kRecallAt20] == 1);
+  REQUIRE(measures[kRank] == Approx(3 + 11.0 / 3));
+}
+
+TEST_CASE("a method that scores everything alike gains nothing from the order") {
+  const std::vector<float> scores(1000, 0.5f);
+  const QueryMeasures first = Fast(scores, {0}, TieRule::kExpectedRank, 10);
+  REQUIRE(first == Fast(scores, {999}, TieRule::kExpectedRank, 10));
+  REQUIRE(first[kRecallAt10] == Approx(0.01));
+  REQUIRE(first[kRank] == Approx(500.5));
+  REQUIRE(Fast(scores, {0}, TieRule::kCandidateOrder, 10)[kRecallAt1] == 1);
+  REQUIRE(Fast(scores, {999}, TieRule::kCandidateOrder, 10)[kRank] == 1000);
+}
+
+TEST_CASE("without ties both rules say the same, digit for digit") {
+  std::mt19937 random(3);
+  std::vector<float> scores(50);
+  std::iota(scores.begin(), scores.end(), 0.0f);
+  std::shuffle(scores.begin(), scores.end(), random);
+  const std::vector<int> relevant = {4, 17, 30};
+  REQUIRE(Fast(scores, relevant, TieRule::kExpectedRank, 10) ==
+          Fast(scores, relevant, TieRule::kCandidateOrder, 10));
+}
+
+TEST_CASE("infinite scores have their place") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> scores = {-infinity, 0, infinity, -infinity};
+  REQUIRE(Fast(scores, {2}, TieRule::kCandidateOrder, 1)[kRank] == 1);
+  REQUIRE(Fast(scores, {0}, TieRule::kCandidateOrder, 1)[kRank] == 3);
+  REQUIRE(Fast(scores, {0}, TieRule::kExpectedRank, 1)[kRank] == 3.5);
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,257 @@
+// The papers' tables as typed, from files of two images and four captions whose ranks are counted
+// by hand.
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/files.h"
+#include "services/evaluator/commands.h"
+#include "tests/common/formats/npz_writer.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+struct Ran {
+  int status;
+  std::string out, err;
+};
+
+// Rows a, b; columns a1, a2, b1, b2.
+const std::vector<float> kBe = {0.9f, 0.2f, 0.8f, 0.4f,  //
+                                0.6f, 0.7f, 0.1f, 0.3f};
+const std::vector<float> kCe = {0.1f, 0.9f, 0.3f, 0.8f,  //
+                                0.8f, 0.2f, 0.7f, 0.6f};
+
+class Files {
+ public:
+  Files() {
+    Put("pairs", R"({"image":"a"}
+{"image":"b"}
+{"caption":"a1","image":"a","language":"en"}
+{"caption":"a2","image":"a","language":"de"}
+{"caption":"b1","image":"b","language":"en"}
+{"caption":"b2","image":"b","language":"de"}
+)");
+    Put("be.npy", Npy("<f4", {2, 4}, kBe));
+    Put("ce.npy", Npy("<f4", {2, 4}, kCe));
+    Put("flat.npy", Npy("<f4", {2, 4}, std::vector<float>(8, 0.5f)));
+    Put("a.tsv", "a\t0\n");
+  }
+
+  void Put(const std::string& name, const std::string& content) const {
+    REQUIRE(WriteFileAtomically(Path(name), content).ok());
+  }
+  std::string Path(const std::string& name) const { return dir_.File(name); }
+  std::string Read(const std::string& name) const {
+    const auto text = ReadFile(Path(name));
+    REQUIRE(text.ok());
+    return *text;
+  }
+
+  // With the three matrices.
+  Ran Run(const std::vector<std::string>& more) const {
+    std::vector<std::string> args = {"tables", "--pairs", Path("pairs"), "--resamples", "100"};
+    for (const std::string name : {"be", "ce", "flat"}) {
+      args.insert(args.end(), {"--matrix", absl::StrCat(name, "=", Path(name + ".npy"))});
+    }
+    args.insert(args.end(), more.begin(), more.end());
+    std::ostringstream out, err;
+    const int status = RunEvaluator(args, {out, err});
+    return {status, out.str(), err.str()};
+  }
+
+ private:
+  TempDir dir_;
+};
+
+// The cells of the first line that begins so, up to the intervals.
+std::string RowOf(const Ran& ran, const std::string& name) {
+  INFO(ran.err << ran.out);
+  REQUIRE(ran.status == 0);
+  for (const absl::string_view line : absl::StrSplit(ran.out, '\n')) {
+    if (!absl::StartsWith(line, absl::StrCat("  ", name, " "))) continue;
+    const std::vector<std::string> cells = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    std::string row;
+    for (const std::string& cell : cells) {
+      if (absl::StartsWith(cell, "[")) break;
+      absl::StrAppend(&row, row.empty() ? "" : " ", cell);
+    }
+    return row;
+  }
+  FAIL("no row " << name);
+  return "";
+}
+
+TEST_CASE("a matrix alone and one reranked by another, as counted by hand") {
+  const Files files;
+  const Ran ran = files.Run({"--policies", "be,be:ce", "--depths", "2,4", "--lambdas", "0.9"});
+  // TR R@1 R@5 R@10, IR R@1 R@5 R@10, AR.
+  REQUIRE(RowOf(ran, "be") == "be - 50.0 100.0 100.0 25.0 100.0 100.0 79.2");
+  REQUIRE(RowOf(ran, "be:ce replace") == "be:ce replace 2 0.0 100.0 100.0 50.0 100.0 100.0 75.0");
+  REQUIRE(RowOf(ran, "be:ce add_lambda:0.9") ==
+          "be:ce add_lambda:0.9 2 50.0 100.0 100.0 25.0 100.0 100.0 79.2");
+  REQUIRE(
+      absl::StartsWith(ran.out, "whole: 4 captions look for 2 images, 2 images for 4 captions\n"));
+  REQUIRE(absl::StrContains(ran.out, "-4.2 ["));  // AR minus that of the first
+  REQUIRE(absl::StrContains(ran.out, " 475.0"));  // rsum
+}
+
+TEST_CASE("the columns' order, the cutoffs and the default policies can be told") {
+  const Files files;
+  const Ran ran = files.Run({"--columns", "ir-tr", "--recall", "5,10,20", "--ndcg", "3"});
+  REQUIRE(RowOf(ran, "be") == "be - 100.0 100.0 100.0 100.0 100.0 100.0 100.0");
+  REQUIRE(absl::StrContains(ran.out, "depth  IR R@5  IR R@10  IR R@20  TR R@5"));
+  REQUIRE(absl::StrContains(ran.out, "IR NDCG@3"));
+  for (const char* name : {"ce", "flat"}) RowOf(ran, name);
+}
+
+TEST_CASE("ties count by the rule that is asked for") {
+  const Files files;
+  const auto mrr = [&](const std::string& rule) {
+    const Ran ran = files.Run({"--policies", "flat", "--ties", rule, "--json", files.Path("json")});
+    REQUIRE(ran.status == 0);
+    const auto json = nlohmann::json::parse(files.Read("json"));
+    REQUIRE(json["settings"]["ties"] == rule);
+    return json["tables"][0]["methods"][0]["image_to_text"]["mrr"]["value"].get<double>();
+  };
+  REQUIRE(mrr("order") == Approx((1 + 1.0 / 3) / 2));
+  // Two of four are right: first at place 1, 2 or 3 with 1/2, 1/3, 1/6.
+  REQUIRE(mrr("expected") == Approx(1 / 2.0 + 1 / 6.0 + 1 / 18.0));
+}
+
+TEST_CASE("protocols choose who takes part") {
+  const Files files;
+  const auto row = [&](const std::string& protocol) {
+    return RowOf(files.Run({"--protocol", protocol, "--policies", "be"}), "be");
+  };
+  REQUIRE(row("folds:2") == "be - 100.0 100.0 100.0 100.0 100.0 100.0 100.0");
+  REQUIRE(row("list:" + files.Path("a.tsv")) == "be - 100.0 100.0 100.0 100.0 100.0 100.0 100.0");
+  // b costs a2 its first place.
+  REQUIRE(row("distractors:" + files.Path("a.tsv")) ==
+          "be - 100.0 100.0 100.0 50.0 100.0 100.0 91.7");
+  const Ran folds = files.Run({"--protocol", "folds:2", "--policies", "be"});
+  REQUIRE(absl::StartsWith(folds.out, "folds:2, mean of 2 folds: 4 captions look for 1 images"));
+  const Ran coco = files.Run({"--protocol", "coco_5k"});
+  REQUIRE(coco.status == 1);
+  REQUIRE(absl::StrContains(coco.err, "not 2 with 4"));
+}
+
+TEST_CASE("each language has its table, and all of them Meta-Ave") {
+  const Files files;
+  for (const char* languages : {"each", "de,en"}) {
+    const Ran ran =
+        files.Run({"--languages", languages, "--policies", "be", "--json", files.Path("json")});
+    REQUIRE(absl::StartsWith(ran.out, "whole, de: 2 captions"));
+    REQUIRE(absl::StrContains(ran.out, "\nwhole, en: 2 captions"));
+    REQUIRE(absl::StrContains(ran.out, "  66.7   83.3  75.0 ["));
+    const auto json = nlohmann::json::parse(files.Read("json"));
+    REQUIRE(json["languages"][0]["meta_ave"]["value"] == Approx(0.75));
+    REQUIRE(json["tables"][1]["language"] == "en");
+  }
+  const Ran french = files.Run({"--languages", "fr"});
+  REQUIRE(french.status == 1);
+  REQUIRE(absl::StrContains(french.err, "language 'fr': no caption"));
+}
+
+TEST_CASE("an ensemble is the mean of its matrices") {
+  const Files files;
+  // (0.5, 0.55, 0.55, 0.6), (0.7, 0.45, 0.4, 0.45).
+  const Ran ran = files.Run({"--ensemble", "both=be+ce", "--policies", "both"});
+  REQUIRE(RowOf(ran, "both") == "both - 0.0 100.0 100.0 25.0 100.0 100.0 70.8");
+}
+
+TEST_CASE("the JSON and the CSV have everything") {
+  const Files files;
+  const Ran ran = files.Run({"--policies", "be,be:ce", "--depths", "2", "--lambdas", "0.1",
+                             "--protocol", "distractors:" + files.Path("a.tsv"), "--json",
+                             files.Path("json"), "--csv", files.Path("csv")});
+  REQUIRE(ran.status == 0);
+  const auto json = nlohmann::json::parse(files.Read("json"));
+  REQUIRE(json["format_version"] == 1);
+  const auto& methods = json["tables"][0]["methods"];
+  REQUIRE(methods.size() == 4);
+  REQUIRE(methods[0]["text_to_image"]["query_count"] == 2);
+  REQUIRE(methods[0]["text_to_image"]["r_at_1"]["value"] == 0.5);
+  REQUIRE(methods[0]["text_to_image"]["median_rank"] == 1.5);
+  REQUIRE_FALSE(methods[0]["ar"].contains("minus_first"));
+  REQUIRE(methods[1]["combination"] == "replace");
+  REQUIRE(methods[1]["ar"].contains("minus_first"));
+  REQUIRE(methods[2]["lambda"] == 0.1);
+  const std::vector<std::string> lines = absl::StrSplit(files.Read("csv"), '\n');
+  REQUIRE(lines.size() == 6);  // titles, four, and nothing behind the last end of a line
+  const std::vector<std::string> titles = absl::StrSplit(lines[0], ',');
+  for (int i = 1; i < 5; ++i) {
+    const std::vector<std::string> fields = absl::StrSplit(lines[i], ',');
+    REQUIRE(fields.size() == titles.size());
+  }
+  REQUIRE(absl::StrContains(lines[3], ",be:ce,2,add_lambda,0.1,2,"));
+  REQUIRE(absl::StrContains(lines[1], ",be,0,,,2,0.500000,1.000000,"));
+}
+
+TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
+  const auto refused = [](std::vector<std::string> args, const std::string& text) {
+    args.insert(args.begin(), "tables");
+    std::ostringstream out, err;
+    const int status = RunEvaluator(args, {out, err});
+    INFO(err.str());
+    return status == 2 && out.str().empty() && absl::StrContains(err.str(), text) &&
+           absl::StrContains(err.str(), "usage: evaluator tables");
+  };
+  REQUIRE(refused({}, "give --matrix NAME=FILE.npy"));
+  REQUIRE(refused({"--matrix", "a=f"}, "give --pairs FILE.jsonl"));
+  REQUIRE(refused({"--matrix", "f", "--pairs", "p"}, "nothing after NAME="));
+  REQUIRE(refused({"--matrix", "a:b=f", "--pairs", "p"}, "'a:b' is no name"));
+  REQUIRE(refused({"--matrix", "a=f", "--matrix", "a=g", "--pairs", "p"}, "'a' is given twice"));
+  const auto with = [&](std::vector<std::string> more, const std::string& text) {
+    more.insert(more.begin(), {"--matrix", "a=f", "--pairs", "p"});
+    return refused(more, text);
+  };
+  REQUIRE(with({"--ensemble", "e=a+b"}, "'b' is no --matrix"));
+  REQUIRE(with({"--ensemble", "a=a"}, "'a' is given twice"));
+  REQUIRE(with({"--policies", "a:b"}, "--policies: 'a:b'"));
+  REQUIRE(with({"--policies", "a:"}, "--policies: 'a:'"));
+  REQUIRE(with({"--policies", "a,a"}, "'a' is given twice"));
+  REQUIRE(with({"--protocol", "coco"}, "--protocol: 'coco' is none of whole"));
+  REQUIRE(with({"--depths", "0"}, "--depths: '0'"));
+  REQUIRE(with({"--lambdas", "2"}, "--lambdas: '2'"));
+  REQUIRE(with({"--rerank-scores", "x"}, "--rerank-scores"));
+  REQUIRE(with({"--ties", "x"}, "--ties: 'x' is neither order nor expected"));
+  REQUIRE(with({"--columns", "x"}, "--columns: 'x'"));
+  REQUIRE(with({"--recall", "1,2,3"}, "--recall: '1,2,3'"));
+  REQUIRE(with({"--languages", "en,en"}, "--languages: 'en'"));
+  REQUIRE(with({"--languages", "en,each"}, "give it alone"));
+  REQUIRE(with({"word"}, "'word' is no flag"));
+}
+
+TEST_CASE("files that are not there or lie are exit status 1") {
+  const Files files;
+  const auto problem = [&](const std::vector<std::string>& more) {
+    const Ran ran = files.Run(more);
+    REQUIRE(ran.status == 1);
+    REQUIRE(ran.out.empty());
+    return ran.err;
+  };
+  REQUIRE_THAT(problem({"--matrix", "x=" + files.Path("none")}), Catch::Contains("NOT_FOUND"));
+  files.Put("x.npy", Npy("<f4", {4, 2}, kBe));
+  REQUIRE_THAT(problem({"--matrix", "x=" + files.Path("x.npy")}),
+               Catch::Contains("save its transpose"));
+  files.Put("x.npy", Npy("<f4", {2, 4}, {1, 2, 3, 4, 5, NAN, 7, 8}));
+  REQUIRE_THAT(problem({"--matrix", "x=" + files.Path("x.npy")}),
+               Catch::Contains("'x' is no number at row 1, column 1"));
+  REQUIRE_THAT(problem({"--protocol", "list:" + files.Path("none")}), Catch::Contains("NOT_FOUND"));
+  files.Put("list", "c\n");
+  REQUIRE_THAT(problem({"--protocol", "list:" + files.Path("list")}), Catch::Contains("'c'"));
+  files.Put("x.npy", Npy("<f4", {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}));
+  REQUIRE_THAT(problem({"--matrix", "x=" + files.Path("x.npy"), "--policies", "be:x"}),
+               Catch::Contains("no softmax_match"));
+  files.Put("pairs", "{}");
+  REQUIRE_THAT(problem({}), Catch::Contains("line 1: \"image\" is missing"));
+}
+
+}  // namespace
+}  // namespace sightline
