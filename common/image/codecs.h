@@ -22,6 +22,7 @@ absl::StatusOr<Pixels> DecodeJpeg(absl::string_view bytes);
 
 absl::StatusOr<ImageHeader> ReadPngHeader(absl::string_view bytes);
 absl::StatusOr<Pixels> DecodePng(absl::string_view bytes);
+absl::StatusOr<RgbaPixels> DecodePngWithAlpha(absl::string_view bytes);
 
 absl::StatusOr<ImageHeader> ReadWebpHeader(absl::string_view bytes);
 absl::StatusOr<Pixels> DecodeWebp(absl::string_view bytes);

@@ -163,6 +163,14 @@ absl::StatusOr<Pixels> DecodeImage(absl::string_view bytes, const DecodeLimits& 
   return codec.decode(bytes);
 }
 
+absl::StatusOr<RgbaPixels> DecodeRgbaPng(absl::string_view bytes, const DecodeLimits& limits) {
+  ASSIGN_OR_RETURN(const ImageHeader header, ReadImageHeader(bytes, limits));
+  if (header.format != ImageFormat::kPng) {
+    return absl::InvalidArgumentError("image is no PNG; transparency is read from PNG alone");
+  }
+  return DecodePngWithAlpha(bytes);
+}
+
 Pixels ShrinkTowards(Pixels pixels, int min_side) {
   const int factor = std::min(pixels.width, pixels.height) / std::max(min_side, 1);
   if (factor < 2) return pixels;

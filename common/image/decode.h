@@ -8,6 +8,7 @@
 #define SIGHTLINE_COMMON_IMAGE_DECODE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -43,6 +44,18 @@ absl::StatusOr<ImageHeader> ReadImageHeader(absl::string_view bytes, const Decod
 // above and for truncated or corrupt data.  ResourceExhausted never: what the limits
 // allow is decoded.
 absl::StatusOr<Pixels> DecodeImage(absl::string_view bytes, const DecodeLimits& limits);
+
+// A decoded picture with its transparency: 8-bit RGBA, row-major, no padding; colours are not
+// multiplied by alpha.
+struct RgbaPixels {
+  int width = 0;
+  int height = 0;
+  std::vector<uint8_t> rgba;  // width * height * 4
+};
+
+// Decodes a PNG without composing it on anything.  InvalidArgument as DecodeImage, and for
+// other formats.
+absl::StatusOr<RgbaPixels> DecodeRgbaPng(absl::string_view bytes, const DecodeLimits& limits);
 
 // Shrinks by a whole factor through area averaging, as far as both sides stay at least
 // `min_side`; the picture itself if it is too small for a factor of two.

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -68,10 +69,24 @@ absl::Status CheckComplete(absl::string_view bytes) {
       "PNG data is truncated: no complete end chunk within its ", bytes.size(), " bytes"));
 }
 
-// Decodes RGBA row by row, so that the whole picture is held once only, as RGB.
-absl::Status DecodeRows(spng_ctx* context, bool interlaced, Pixels* pixels) {
-  std::vector<uint8_t> rgba(static_cast<size_t>(pixels->width) * 4);
-  const size_t rgb_row_bytes = static_cast<size_t>(pixels->width) * 3;
+// What becomes of `count` decoded RGBA pixels, and how many bytes of each.
+struct PixelWriter {
+  size_t bytes;
+  void (*write)(const uint8_t* rgba, size_t count, uint8_t* to);
+};
+constexpr PixelWriter kRgbOnWhite = {3, ComposeOnWhite};
+constexpr PixelWriter kRgba = {
+    4, [](const uint8_t* rgba, size_t count, uint8_t* to) { std::copy_n(rgba, 4 * count, to); }};
+
+// Decodes RGBA row by row, so that the whole picture is held once only, as it is wanted.
+absl::Status DecodeRows(spng_ctx* context, const spng_ihdr& ihdr, const PixelWriter& writer,
+                        std::vector<uint8_t>* pixels) {
+  const bool interlaced = ihdr.interlace_method != SPNG_INTERLACE_NONE;
+  std::vector<uint8_t> rgba(size_t{ihdr.width} * 4);
+  const size_t row_bytes = ihdr.width * writer.bytes;
+  // Rows in order are appended: a header without a picture behind it then costs addresses, not
+  // memory.
+  interlaced ? pixels->resize(row_bytes * ihdr.height) : pixels->reserve(row_bytes * ihdr.height);
   for (;;) {
     // The end is announced with the last row or, where later passes are empty, after it.
     spng_row_info row = {};
@@ -80,17 +95,35 @@ absl::Status DecodeRows(spng_ctx* context, bool interlaced, Pixels* pixels) {
     if (error == 0) error = spng_decode_row(context, rgba.data(), rgba.size());
     if (error != 0 && error != SPNG_EOI) return PngError("data", error);
 
-    const size_t offset = row.row_num * rgb_row_bytes;
+    const size_t offset = row.row_num * row_bytes;
     if (!interlaced) {
-      pixels->rgb.resize(offset + rgb_row_bytes);
-      ComposeOnWhite(rgba.data(), pixels->width, &pixels->rgb[offset]);
+      pixels->resize(offset + row_bytes);
+      writer.write(rgba.data(), ihdr.width, &(*pixels)[offset]);
       continue;
     }
-    for (int x = kPassFirstColumn[row.pass]; x < pixels->width; x += kPassColumnStep[row.pass]) {
-      ComposeOnWhite(&rgba[size_t{4} * x], 1, &pixels->rgb[offset + size_t{3} * x]);
+    for (size_t x = kPassFirstColumn[row.pass]; x < ihdr.width; x += kPassColumnStep[row.pass]) {
+      writer.write(&rgba[4 * x], 1, &(*pixels)[offset + writer.bytes * x]);
     }
   }
   return absl::OkStatus();
+}
+
+// The header is stored at `ihdr`.
+absl::StatusOr<std::vector<uint8_t>> Decode(absl::string_view bytes, const PixelWriter& writer,
+                                            spng_ihdr* ihdr) {
+  RETURN_IF_ERROR(CheckComplete(bytes));
+  ASSIGN_OR_RETURN(const Context context, Open(bytes, ihdr));
+  int error = spng_decode_image(context.get(), nullptr, 0, SPNG_FMT_RGBA8,
+                                SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE);
+  if (error != 0) return PngError("data", error);
+
+  std::vector<uint8_t> pixels;
+  RETURN_IF_ERROR(DecodeRows(context.get(), *ihdr, writer, &pixels));
+
+  // To the end of the file, for the checksums of what is left.
+  error = spng_decode_chunks(context.get());
+  if (error != 0) return PngError("end", error);
+  return pixels;
 }
 
 }  // namespace
@@ -103,28 +136,15 @@ absl::StatusOr<ImageHeader> ReadPngHeader(absl::string_view bytes) {
 }
 
 absl::StatusOr<Pixels> DecodePng(absl::string_view bytes) {
-  RETURN_IF_ERROR(CheckComplete(bytes));
   spng_ihdr ihdr = {};
-  ASSIGN_OR_RETURN(const Context context, Open(bytes, &ihdr));
-  const bool interlaced = ihdr.interlace_method != SPNG_INTERLACE_NONE;
+  ASSIGN_OR_RETURN(std::vector<uint8_t> rgb, Decode(bytes, kRgbOnWhite, &ihdr));
+  return Pixels{static_cast<int>(ihdr.width), static_cast<int>(ihdr.height), std::move(rgb)};
+}
 
-  int error = spng_decode_image(context.get(), nullptr, 0, SPNG_FMT_RGBA8,
-                                SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE);
-  if (error != 0) return PngError("data", error);
-
-  Pixels pixels;
-  pixels.width = static_cast<int>(ihdr.width);
-  pixels.height = static_cast<int>(ihdr.height);
-  const size_t rgb_bytes = size_t{ihdr.width} * ihdr.height * 3;
-  // Rows in order are appended: a header without a picture behind it then costs
-  // addresses, not memory.
-  interlaced ? pixels.rgb.resize(rgb_bytes) : pixels.rgb.reserve(rgb_bytes);
-  RETURN_IF_ERROR(DecodeRows(context.get(), interlaced, &pixels));
-
-  // To the end of the file, for the checksums of what is left.
-  error = spng_decode_chunks(context.get());
-  if (error != 0) return PngError("end", error);
-  return pixels;
+absl::StatusOr<RgbaPixels> DecodePngWithAlpha(absl::string_view bytes) {
+  spng_ihdr ihdr = {};
+  ASSIGN_OR_RETURN(std::vector<uint8_t> rgba, Decode(bytes, kRgba, &ihdr));
+  return RgbaPixels{static_cast<int>(ihdr.width), static_cast<int>(ihdr.height), std::move(rgba)};
 }
 
 }  // namespace sightline

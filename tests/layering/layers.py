@@ -10,7 +10,7 @@ LAYERS = [
     ["common/bundle", "common/batching", "common/image", "common/tokenizer", "common/embedding"],
     ["common/models", "common/index", "common/dataset", "common/generations", "common/api"],
     ["common/retrieval", "common/replicas", "common/evaluation", "common/training",
-     "common/object_store"],
+     "common/object_store", "common/scenes"],
     ["common/rpc", "common/clients", "common/config", "common/plot", "common/indexing"],
     ["services"],
     ["tests", "loadtest", "deploy"],

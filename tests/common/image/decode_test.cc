@@ -52,6 +52,35 @@ TEST_CASE("an RGB PNG decodes to its pixels, interlaced or not, of any size") {
   }
 }
 
+TEST_CASE("a PNG is had with its transparency, interlaced or not; other formats are refused") {
+  PngSpec spec;
+  spec.width = 5;
+  spec.height = 3;
+  spec.color_type = 6;
+  for (int i = 0; i < 5 * 3 * 4; ++i) spec.rows += static_cast<char>(7 * i);
+  const auto plain = DecodeRgbaPng(EncodePng(spec), DecodeLimits());
+  REQUIRE(plain.ok());
+  REQUIRE(std::string(plain->rgba.begin(), plain->rgba.end()) == spec.rows);
+  REQUIRE(plain->width == 5);
+  REQUIRE(plain->height == 3);
+
+  const Pixels opaque = Gradient(9, 7);
+  for (const bool interlaced : {false, true}) {
+    const auto rgba = DecodeRgbaPng(EncodePng(opaque, interlaced), DecodeLimits());
+    REQUIRE(rgba.ok());
+    REQUIRE(rgba->rgba.size() == 9 * 7 * 4);
+    for (size_t i = 0; i < 9 * 7; ++i) {
+      REQUIRE(rgba->rgba[4 * i + 3] == 255);
+      REQUIRE(std::equal(&opaque.rgb[3 * i], &opaque.rgb[3 * i] + 3, &rgba->rgba[4 * i]));
+    }
+  }
+  const auto jpeg = DecodeRgbaPng(EncodeJpeg(opaque), DecodeLimits());
+  REQUIRE(absl::IsInvalidArgument(jpeg.status()));
+  DecodeLimits small;
+  small.max_pixels = 14;
+  REQUIRE(absl::IsInvalidArgument(DecodeRgbaPng(EncodePng(spec), small).status()));
+}
+
 TEST_CASE("a PNG of 16 bits keeps the upper eight") {
   PngSpec spec;
   spec.width = 2;
