@@ -1,0 +1,101 @@
+// What predicts masked words and regions of a tower's last layer: the heads of UNITER's and
+// LightningDOT's pre-training, with the parameter names of their checkpoints.
+//
+//   words            cls.predictions.transform.{dense,LayerNorm}.*, cls.predictions.bias
+//   regions' numbers feat_regress.net.{0,2}.*, feat_regress.bias
+//   regions' classes region_classifier.net.{0,2,3}.*
+//
+// The first two end in a product with a table of the network's own: the word embeddings, and the
+// weight of the layer that reads regions' features.  They are given to forward() and are no
+// parameters here, so that an optimiser sees them once; in files they stand a second time, as
+// cls.predictions.decoder.weight and feat_regress.weight.
+//
+// Includes torch: only .cc files of common/training and its tests include this.
+#ifndef SIGHTLINE_COMMON_TRAINING_OBJECTIVES_HEADS_H_
+#define SIGHTLINE_COMMON_TRAINING_OBJECTIVES_HEADS_H_
+
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
+#include <torch/nn/pimpl.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "common/models/network/transformer.h"
+
+namespace sightline {
+
+// What of the other tower a masked row is given before its head ("LightningDOT", Sun et al.,
+// 2021, adds; the released configuration gives nothing, which is plain masked modelling).
+enum class GlobalVector { kNone, kAdd, kMultiply };
+
+// A row of an item of a batch.
+struct RowOf {
+  int64_t item = 0;
+  int64_t row = 0;
+};
+
+// The masked ones of the last layer's rows, B x L x H -> N x H, each with `vectors`[item], B x H:
+// the other tower's [CLS] row, before any projection.  `vectors` is not looked at with kNone.
+torch::Tensor MaskedRows(const torch::Tensor& rows, const std::vector<RowOf>& masked,
+                         const torch::Tensor& vectors, GlobalVector how);
+
+// N x H -> N x V: LN(gelu(W x + b)) E' + b', where E is the V x H table of word embeddings.
+// Keys predictions.transform.dense, predictions.transform.LayerNorm, predictions.bias.
+class MaskedTokenHeadImpl : public torch::nn::Module {
+ public:
+  explicit MaskedTokenHeadImpl(const BertConfig& config);
+  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& word_table);
+
+ private:
+  torch::nn::Linear dense_{nullptr};
+  torch::nn::LayerNorm norm_{nullptr};
+  torch::Tensor bias_;
+};
+TORCH_MODULE(MaskedTokenHead);
+
+// N x H -> N x F: LN(gelu(W x + b)) R + b', where R is the H x F weight of the layer that makes
+// rows of features.  Keys net.0, net.2, bias.
+class RegionFeatureHeadImpl : public torch::nn::Module {
+ public:
+  RegionFeatureHeadImpl(const BertConfig& config, int64_t feature_size);
+  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& region_weight);
+
+ private:
+  torch::nn::Sequential net_;
+  torch::Tensor bias_;
+};
+TORCH_MODULE(RegionFeatureHead);
+
+// N x H -> N x K: W' LN(gelu(W x + b)) + b'.  Keys net.0, net.2, net.3.
+class RegionClassHeadImpl : public torch::nn::Module {
+ public:
+  RegionClassHeadImpl(const BertConfig& config, int64_t class_count);
+  torch::Tensor forward(const torch::Tensor& rows);
+
+ private:
+  torch::nn::Sequential net_;
+};
+TORCH_MODULE(RegionClassHead);
+
+// All three, under their names: cls.*, feat_regress.*, region_classifier.*.
+class PretrainingHeadsImpl : public torch::nn::Module {
+ public:
+  // `class_count` counts the background.
+  PretrainingHeadsImpl(const BertConfig& config, int64_t feature_size, int64_t class_count);
+
+  MaskedTokenHeadImpl& tokens() { return *tokens_; }
+  RegionFeatureHeadImpl& features() { return *features_; }
+  RegionClassHeadImpl& classes() { return *classes_; }
+
+ private:
+  MaskedTokenHead tokens_;
+  RegionFeatureHead features_;
+  RegionClassHead classes_;
+};
+TORCH_MODULE(PretrainingHeads);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_TRAINING_OBJECTIVES_HEADS_H_
