@@ -51,9 +51,9 @@ def family_model(deps = []):
         "//common/models:family_manifests",
         "//common/models:family_models",
         "//common/models/network:executor",
+        "//common/models/network:network_host",
         "//common/models/network:network_model",
         "//common/models/network:packing",
-        "//common/models/network:region_linear",
         "//common/models/network:tensor_gate",
     ], deps)
 

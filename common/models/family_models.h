@@ -16,6 +16,10 @@ namespace sightline {
 // How weights are stored in a bundle; computing is done in float32 in either case.
 enum class WeightDtype { kFloat32, kFloat16 };
 
+// network/trainable_network.h
+struct TrainableNetwork;
+struct TrainableOptions;
+
 struct FamilyModel {
   // See LoadModel; of a bundle whose manifest CheckManifest accepts.
   absl::StatusOr<std::shared_ptr<const Model>> (*load)(const ModelBundle& bundle,
@@ -25,6 +29,10 @@ struct FamilyModel {
   // arguments give equal bytes on the same kind of CPU.
   absl::StatusOr<std::string> (*initial_weights)(const bundle::v1::ModelBundleManifest& manifest,
                                                  uint64_t seed, WeightDtype dtype);
+
+  // See LoadTrainable (trainable.h); null for a family that is not learnt.
+  absl::StatusOr<std::unique_ptr<TrainableNetwork>> (*trainable)(const ModelBundle& bundle,
+                                                                 const TrainableOptions& options);
 };
 
 // <family>::kModel, of every family in families.bzl: in <family>/model.cc.

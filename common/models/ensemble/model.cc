@@ -171,6 +171,6 @@ absl::StatusOr<std::string> NoInitialWeights(const ModelBundleManifest&, uint64_
 
 }  // namespace
 
-const FamilyModel ensemble::kModel = {&LoadEnsemble, &NoInitialWeights};
+const FamilyModel ensemble::kModel = {&LoadEnsemble, &NoInitialWeights, nullptr};
 
 }  // namespace sightline

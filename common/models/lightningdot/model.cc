@@ -21,10 +21,8 @@
 #include "common/models/family_models.h"
 #include "common/models/lightningdot/net.h"
 #include "common/models/network/executor.h"
-#include "common/models/network/net_loading.h"
-#include "common/models/network/network_model.h"
+#include "common/models/network/network_host.h"
 #include "common/models/network/packing.h"
-#include "common/models/network/region_linear.h"
 #include "common/models/network/tensor_gate.h"
 
 namespace sightline {
@@ -94,25 +92,20 @@ class LightningDotNetwork : public BiEncoderNetwork {
   const bundle::v1::SceneTextSpec scene_text_;
 };
 
-absl::StatusOr<std::shared_ptr<const Model>> LoadLightningDot(const ModelBundle& bundle,
-                                                              const ModelOptions& options) {
+absl::StatusOr<NetworkParts> MakeLightningDot(const ModelBundle& bundle, NetworkHost* host) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
-  ASSIGN_OR_RETURN(auto net, LoadNet<LightningDotNetImpl>(bundle, {}, parts.gate));
-  RETURN_IF_ERROR(ComputeRegionsOn(options.execution, net.get()));
-  ASSIGN_OR_RETURN(auto text,
-                   NewExecutor(net->text().trunk().encoder(), options.execution, options.pool));
-  ASSIGN_OR_RETURN(auto image,
-                   NewExecutor(net->image().trunk().encoder(), options.execution, options.pool));
+  ASSIGN_OR_RETURN(parts.gate, host->BlocksGate());
+  ASSIGN_OR_RETURN(auto net, host->Load<LightningDotNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(auto text, host->Executor(net->text().trunk().encoder()));
+  ASSIGN_OR_RETURN(auto image, host->Executor(net->image().trunk().encoder()));
   parts.network = std::make_unique<LightningDotNetwork>(
       bundle.manifest, parts.text, std::move(net), parts.gate, std::move(text), std::move(image));
-  return NewNetworkModel(bundle, options, std::move(parts));
+  return parts;
 }
 
 }  // namespace
 
-const FamilyModel lightningdot::kModel = {&LoadLightningDot,
-                                          &InitialWeightsOf<LightningDotNetImpl>};
+const FamilyModel lightningdot::kModel = NetworkFamily<LightningDotNetImpl, &MakeLightningDot>();
 
 }  // namespace sightline

@@ -21,10 +21,8 @@
 #include "common/models/family_models.h"
 #include "common/models/m3p/net.h"
 #include "common/models/network/executor.h"
-#include "common/models/network/net_loading.h"
-#include "common/models/network/network_model.h"
+#include "common/models/network/network_host.h"
 #include "common/models/network/packing.h"
-#include "common/models/network/region_linear.h"
 #include "common/models/network/tensor_gate.h"
 
 namespace sightline {
@@ -99,21 +97,19 @@ class M3pNetwork : public Network {
   const int64_t hidden_size_;
 };
 
-absl::StatusOr<std::shared_ptr<const Model>> LoadM3p(const ModelBundle& bundle,
-                                                     const ModelOptions& options) {
+absl::StatusOr<NetworkParts> MakeM3p(const ModelBundle& bundle, NetworkHost* host) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
-  ASSIGN_OR_RETURN(auto net, LoadNet<M3pNetImpl>(bundle, {}, parts.gate));
-  RETURN_IF_ERROR(ComputeRegionsOn(options.execution, net.get()));
-  ASSIGN_OR_RETURN(auto executor, NewExecutor(net->encoder(), options.execution, options.pool));
+  ASSIGN_OR_RETURN(parts.gate, host->BlocksGate());
+  ASSIGN_OR_RETURN(auto net, host->Load<M3pNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(auto executor, host->Executor(net->encoder()));
   parts.network = std::make_unique<M3pNetwork>(bundle.manifest, parts.text, std::move(net),
                                                parts.gate, std::move(executor));
-  return NewNetworkModel(bundle, options, std::move(parts));
+  return parts;
 }
 
 }  // namespace
 
-const FamilyModel m3p::kModel = {&LoadM3p, &InitialWeightsOf<M3pNetImpl>};
+const FamilyModel m3p::kModel = NetworkFamily<M3pNetImpl, &MakeM3p>();
 
 }  // namespace sightline

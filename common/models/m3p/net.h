@@ -4,6 +4,7 @@
 #ifndef SIGHTLINE_COMMON_MODELS_M3P_NET_H_
 #define SIGHTLINE_COMMON_MODELS_M3P_NET_H_
 
+#include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
@@ -50,11 +51,12 @@ class M3pNetImpl : public torch::nn::Module {
   // tanh-pooled first rows, B x H.
   torch::Tensor Pooled(const torch::Tensor& first_rows) { return pooler_(first_rows); }
   // Pooled rows -> B x 2.
-  torch::Tensor MatchLogits(const torch::Tensor& pooled) { return classifier_(pooled); }
+  torch::Tensor MatchLogits(const torch::Tensor& pooled) { return classifier_(dropout_(pooled)); }
 
  private:
   torch::nn::Embedding words_, positions_;
   torch::nn::LayerNorm norm_;
+  torch::nn::Dropout dropout_;
   M3pRegions regions_;
   BertEncoder encoder_;
   BertPooler pooler_{nullptr};

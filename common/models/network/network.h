@@ -2,8 +2,9 @@
 // (network_model.h) feeds it.  All that comes in has been checked; all that a family has to
 // do is arithmetic.
 //
-// D is the embedding's dimension, H the width of a row.  Immutable and thread-safe; called
-// without autograd and with LibTorch's own threading off.
+// D is the embedding's dimension, H the width of a row.  Immutable and thread-safe where it serves,
+// called without autograd and with LibTorch's own threading off; where it learns
+// (trainable_network.h), one thread's, with autograd.
 //
 // Includes torch: only .cc files of common/models and common/training include this.
 #ifndef SIGHTLINE_COMMON_MODELS_NETWORK_NETWORK_H_
@@ -89,6 +90,18 @@ class Network {
   virtual std::vector<FeatureLayout> image_layout() const = 0;
   virtual FeatureRows PrepareImage(const ImageNumbers& image) const = 0;
   virtual PreparedText PrepareText(TokenSpan ids) const = 0;
+  // Of many at once, as training asks: the batch of norms over a batch.
+  virtual std::vector<FeatureRows> PrepareImages(
+      absl::Span<const ImageNumbers* const> images) const {
+    std::vector<FeatureRows> prepared;
+    for (const ImageNumbers* image : images) prepared.push_back(PrepareImage(*image));
+    return prepared;
+  }
+  virtual std::vector<PreparedText> PrepareTexts(absl::Span<const TokenSpan> texts) const {
+    std::vector<PreparedText> prepared;
+    for (const TokenSpan text : texts) prepared.push_back(PrepareText(text));
+    return prepared;
+  }
   // The head's outputs, B x 1 (a score) or B x 2 (logits of no match and match).
   virtual at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const = 0;
 };

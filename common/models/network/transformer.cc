@@ -10,24 +10,16 @@
 #include "common/models/network/level.h"
 
 namespace sightline {
-namespace {
 
-// B x L -> B x 1 x 1 x L, 0 for real rows.
-torch::Tensor ScoreBias(const torch::Tensor& mask) {
-  if (!mask.defined()) return mask;
-  return ((1 - mask) * kMaskedScore).unsqueeze(1).unsqueeze(1);
+torch::Tensor SequenceRun::Of(const torch::Tensor& rows) const {
+  std::vector<int64_t> shape = rows.sizes().vec();
+  shape[0] = length;
+  shape.insert(shape.begin(), count);
+  return rows.narrow(0, begin, count * length).view(shape);
 }
 
-// Neighbours of equal length, which attention takes in one go.
-struct Run {
-  int64_t first = 0;  // sequence
-  int64_t begin = 0;  // row
-  int64_t count = 0;
-  int64_t length = 0;
-};
-
-std::vector<Run> RunsOf(const std::vector<int64_t>& lengths) {
-  std::vector<Run> runs;
+std::vector<SequenceRun> RunsOf(const std::vector<int64_t>& lengths) {
+  std::vector<SequenceRun> runs;
   int64_t begin = 0;
   for (size_t i = 0; i < lengths.size(); ++i) {
     if (runs.empty() || runs.back().length != lengths[i]) {
@@ -38,8 +30,6 @@ std::vector<Run> RunsOf(const std::vector<int64_t>& lengths) {
   }
   return runs;
 }
-
-}  // namespace
 
 torch::Tensor FirstRowsOf(const std::vector<int64_t>& lengths) {
   torch::Tensor rows = torch::empty({static_cast<int64_t>(lengths.size())}, torch::kInt64);
@@ -54,11 +44,7 @@ torch::Tensor FirstRowsOf(const std::vector<int64_t>& lengths) {
 
 torch::Tensor MeanOfEach(const torch::Tensor& rows, const std::vector<int64_t>& lengths) {
   std::vector<torch::Tensor> means;
-  for (const Run& run : RunsOf(lengths)) {
-    means.push_back(rows.narrow(0, run.begin, run.count * run.length)
-                        .view({run.count, run.length, rows.size(1)})
-                        .mean(1));
-  }
+  for (const SequenceRun& run : RunsOf(lengths)) means.push_back(run.Of(rows).mean(1));
   return torch::cat(means);
 }
 
@@ -115,7 +101,7 @@ torch::Tensor BertSelfAttentionImpl::ForwardPacked(const PackedRows& packed, Rea
   const bool all = readout == Readout::kAllRows;
   const torch::Tensor q = query_(queries), k = key_(packed.rows), v = value_(packed.rows);
   std::vector<torch::Tensor> seen;
-  for (const Run& run : RunsOf(packed.lengths)) {
+  for (const SequenceRun& run : RunsOf(packed.lengths)) {
     const int64_t rows = run.count * run.length;
     torch::Tensor bias;
     if (packed.key_bias.defined()) {
@@ -169,8 +155,9 @@ BertEncoderImpl::BertEncoderImpl(const BertConfig& config)
   for (int64_t i = 0; i < config.layer_count; ++i) layers_->push_back(BertLayer(config));
 }
 
-torch::Tensor BertEncoderImpl::forward(const torch::Tensor& rows, const torch::Tensor& mask) {
-  const torch::Tensor bias = ScoreBias(mask);
+torch::Tensor BertEncoderImpl::forward(const torch::Tensor& rows, const torch::Tensor& key_bias) {
+  const torch::Tensor bias =
+      key_bias.defined() ? key_bias.unsqueeze(1).unsqueeze(1) : torch::Tensor();
   torch::Tensor x = rows;
   for (const std::shared_ptr<torch::nn::Module>& layer : *layers_) {
     x = layer->as<BertLayerImpl>()->forward(x, bias);
@@ -188,7 +175,9 @@ torch::Tensor BertEncoderImpl::ForwardPacked(PackedRows packed, Readout readout)
 
 BertEmbeddingsImpl::BertEmbeddingsImpl(const BertConfig& config)
     : words_(register_module("word_embeddings",
-                             torch::nn::Embedding(config.vocabulary_size, config.hidden_size))),
+                             torch::nn::Embedding(torch::nn::EmbeddingOptions(
+                                                      config.vocabulary_size, config.hidden_size)
+                                                      .padding_idx(kPaddingToken)))),
       positions_(register_module("position_embeddings",
                                  torch::nn::Embedding(config.position_count, config.hidden_size))),
       types_(register_module("token_type_embeddings",
@@ -207,6 +196,10 @@ BertPoolerImpl::BertPoolerImpl(const BertConfig& config)
 
 torch::Tensor BertPoolerImpl::forward(const torch::Tensor& first_rows) {
   return torch::tanh(dense_(first_rows));
+}
+
+torch::Tensor KeyBiasOf(const torch::Tensor& mask) {
+  return (1 - mask) * kMaskedScore;
 }
 
 torch::Tensor MaskedMean(const torch::Tensor& rows, const torch::Tensor& mask) {

@@ -8,8 +8,8 @@
 // dropout, until eval() is called on it.
 //
 // Training pads: B items, L rows each, H hidden size; a mask is B x L float, 1 for a real
-// row and 0 for padding, and an undefined mask means no padding.  Serving packs: the rows
-// of all items follow one another, and only attention knows where one ends.
+// row and 0 for padding.  Serving packs: the rows of all items follow one another, and only
+// attention knows where one ends.
 //
 // Includes torch: only .cc files of common/models and common/training include this.
 #ifndef SIGHTLINE_COMMON_MODELS_NETWORK_TRANSFORMER_H_
@@ -63,6 +63,19 @@ enum class Readout {
   kFirstRows,  // B x H, the first row of each sequence
 };
 
+// Neighbouring sequences of equal length, which can be computed in one go.
+struct SequenceRun {
+  int64_t first = 0;  // sequence
+  int64_t begin = 0;  // row
+  int64_t count = 0;  // sequences
+  int64_t length = 0;
+
+  // Their rows out of T x ...: count x length x ...
+  torch::Tensor Of(const torch::Tensor& rows) const;
+};
+
+std::vector<SequenceRun> RunsOf(const std::vector<int64_t>& lengths);
+
 // Row numbers of the sequences' first rows, int64.
 torch::Tensor FirstRowsOf(const std::vector<int64_t>& lengths);
 
@@ -77,7 +90,7 @@ inline constexpr double kMaskedScore = -10000.0;
 class BertSelfAttentionImpl : public torch::nn::Module {
  public:
   explicit BertSelfAttentionImpl(const BertConfig& config);
-  // rows B x L x H; `bias` B x 1 x 1 x L is added to the scores unless undefined.
+  // rows B x L x H; `bias`, B x 1 x 1 x L, is added to the scores unless undefined.
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias);
   // What `queries` (all rows of `packed`, or the first of each sequence) see; as many rows.
   torch::Tensor ForwardPacked(const PackedRows& packed, Readout readout,
@@ -130,8 +143,10 @@ TORCH_MODULE(BertLayer);
 class BertEncoderImpl : public torch::nn::Module {
  public:
   explicit BertEncoderImpl(const BertConfig& config);
-  // The last layer's rows, B x L x H.  Rows under padding hold nothing of use.
-  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& mask);
+  // The last layer's rows, B x L x H.  `key_bias`, B x L, is added to every score of that row as
+  // a key, unless undefined: KeyBiasOf a mask, whose padding nobody then sees; the rows there hold
+  // nothing of use.
+  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& key_bias);
   // The rows that `readout` names.
   torch::Tensor ForwardPacked(PackedRows packed, Readout readout);
 
@@ -144,6 +159,10 @@ class BertEncoderImpl : public torch::nn::Module {
   torch::nn::ModuleList layers_;
 };
 TORCH_MODULE(BertEncoder);
+
+// Of BERT's vocabularies.  Its word vector learns nothing, as in the released code: only a
+// VLDeformer, which averages over padding, would give it a gradient.
+inline constexpr int64_t kPaddingToken = 0;
 
 // Keys word_embeddings, position_embeddings, token_type_embeddings, LayerNorm.
 class BertEmbeddingsImpl : public torch::nn::Module {
@@ -173,6 +192,9 @@ class BertPoolerImpl : public torch::nn::Module {
   torch::nn::Linear dense_;
 };
 TORCH_MODULE(BertPooler);
+
+// B x L of 0 for real rows, kMaskedScore for padding.
+torch::Tensor KeyBiasOf(const torch::Tensor& mask);
 
 // Mean over the real rows, B x H.
 torch::Tensor MaskedMean(const torch::Tensor& rows, const torch::Tensor& mask);

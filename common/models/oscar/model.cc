@@ -18,10 +18,8 @@
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/network/executor.h"
-#include "common/models/network/net_loading.h"
-#include "common/models/network/network_model.h"
+#include "common/models/network/network_host.h"
 #include "common/models/network/packing.h"
-#include "common/models/network/region_linear.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/oscar/net.h"
 
@@ -132,27 +130,25 @@ std::vector<std::string> IgnoredWeights(const bundle::v1::ModelBundleManifest& m
   return ignored;
 }
 
-absl::StatusOr<std::shared_ptr<const Model>> LoadOscar(const ModelBundle& bundle,
-                                                       const ModelOptions& options) {
+absl::StatusOr<NetworkParts> MakeOscar(const ModelBundle& bundle, NetworkHost* host) {
   const bundle::v1::ModelBundleManifest& manifest = bundle.manifest;
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
-  ASSIGN_OR_RETURN(auto net, LoadNet<OscarNetImpl>(bundle, IgnoredWeights(manifest), parts.gate));
-  RETURN_IF_ERROR(ComputeRegionsOn(options.execution, net.get()));
-  ASSIGN_OR_RETURN(auto executor, NewExecutor(net->encoder(), options.execution, options.pool));
+  ASSIGN_OR_RETURN(parts.gate, host->BlocksGate());
+  ASSIGN_OR_RETURN(auto net,
+                   host->Load<OscarNetImpl>(bundle, IgnoredWeights(manifest), parts.gate));
+  ASSIGN_OR_RETURN(auto executor, host->Executor(net->encoder()));
   if (manifest.has_grid_extractor()) {
-    ASSIGN_OR_RETURN(
-        parts.region_extractor,
-        NewGridExtractor(net->grid(), manifest.grid_extractor(), options.execution, options.pool));
+    ASSIGN_OR_RETURN(parts.region_extractor,
+                     host->Extractor(net->grid(), manifest.grid_extractor()));
   }
   parts.network = std::make_unique<OscarNetwork>(manifest, parts.text, std::move(net), parts.gate,
                                                  std::move(executor));
-  return NewNetworkModel(bundle, options, std::move(parts));
+  return parts;
 }
 
 }  // namespace
 
-const FamilyModel oscar::kModel = {&LoadOscar, &InitialWeightsOf<OscarNetImpl>};
+const FamilyModel oscar::kModel = NetworkFamily<OscarNetImpl, &MakeOscar>();
 
 }  // namespace sightline

@@ -19,8 +19,7 @@
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/network/executor.h"
-#include "common/models/network/net_loading.h"
-#include "common/models/network/network_model.h"
+#include "common/models/network/network_host.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/sgraf/net.h"
 
@@ -55,14 +54,47 @@ class SgrafNetwork : public CrossEncoderNetwork {
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {
-    const at::Tensor regions =
-        net_->Regions(gate_.Rows(image.regions.features, reading_.feature_size));
-    return {regions, net_->similarity().ImageGlobal(regions).unsqueeze(0)};
+    return PrepareImages({&image})[0];
   }
 
-  PreparedText PrepareText(TokenSpan ids) const override {
-    const at::Tensor words = net_->Words(gate_.Ids(ids));
-    return {words, net_->similarity().TextGlobal(words)};
+  PreparedText PrepareText(TokenSpan ids) const override { return PrepareTexts({ids})[0]; }
+
+  std::vector<FeatureRows> PrepareImages(
+      absl::Span<const ImageNumbers* const> images) const override {
+    std::vector<at::Tensor> features;
+    for (const ImageNumbers* image : images) {
+      features.push_back(gate_.Rows(image->regions.features, reading_.feature_size));
+    }
+    const std::vector<int64_t> lengths(images.size(), spec_.region_count());
+    const at::Tensor regions =
+        net_->Regions(features.size() == 1 ? features[0] : at::cat(features));
+    const at::Tensor wholes = net_->similarity().ImageGlobals(regions, lengths);
+    std::vector<FeatureRows> prepared;
+    for (size_t i = 0; i < images.size(); ++i) {
+      prepared.push_back({regions.narrow(0, i * spec_.region_count(), spec_.region_count()),
+                          wholes.narrow(0, i, 1)});
+    }
+    return prepared;
+  }
+
+  std::vector<PreparedText> PrepareTexts(absl::Span<const TokenSpan> texts) const override {
+    std::vector<int64_t> lengths;
+    for (const TokenSpan text : texts) lengths.push_back(static_cast<int64_t>(text.size()));
+    std::vector<at::Tensor> parts;
+    for (const SequenceRun& run : RunsOf(lengths)) {
+      std::vector<at::Tensor> ids;
+      for (int64_t i = 0; i < run.count; ++i) ids.push_back(gate_.Ids(texts[run.first + i]));
+      parts.push_back(net_->Words(at::stack(ids)));
+    }
+    const at::Tensor words = at::cat(parts);
+    const at::Tensor wholes = net_->similarity().TextGlobals(words, lengths);
+    std::vector<PreparedText> prepared;
+    int64_t begin = 0;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      prepared.push_back({words.narrow(0, begin, lengths[i]), wholes[i]});
+      begin += lengths[i];
+    }
+    return prepared;
   }
 
   at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
@@ -96,19 +128,17 @@ class SgrafNetwork : public CrossEncoderNetwork {
   const SgrafSpec spec_;
 };
 
-absl::StatusOr<std::shared_ptr<const Model>> LoadSgraf(const ModelBundle& bundle,
-                                                       const ModelOptions& options) {
+absl::StatusOr<NetworkParts> MakeSgraf(const ModelBundle& bundle, NetworkHost* host) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  RETURN_IF_ERROR(CheckUnchosenPrecision(options.execution));
-  ASSIGN_OR_RETURN(parts.gate, TorchGateOf(options.execution));
-  ASSIGN_OR_RETURN(auto net, LoadNet<SgrafNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(parts.gate, host->TorchGate());
+  ASSIGN_OR_RETURN(auto net, host->Load<SgrafNetImpl>(bundle, {}, parts.gate));
   parts.network = std::make_unique<SgrafNetwork>(bundle.manifest, std::move(net), parts.gate);
-  return NewNetworkModel(bundle, options, std::move(parts));
+  return parts;
 }
 
 }  // namespace
 
-const FamilyModel sgraf::kModel = {&LoadSgraf, &InitialWeightsOf<SgrafNetImpl>};
+const FamilyModel sgraf::kModel = NetworkFamily<SgrafNetImpl, &MakeSgraf>();
 
 }  // namespace sightline

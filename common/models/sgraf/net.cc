@@ -6,12 +6,15 @@
 #include <string>
 
 #include "common/models/network/level.h"
+#include "common/models/network/transformer.h"
 
 namespace sightline {
 namespace {
 
 // torch's own default, which the checkpoints were trained with.
 constexpr double kNormEpsilon = 1e-5;
+constexpr double kMomentum = 0.1;
+constexpr double kDropout = 0.4;
 constexpr double kLengthEpsilon = 1e-8;
 // Sharpness of the attention over regions.
 constexpr double kAttentionScale = 9;
@@ -38,25 +41,33 @@ class AttentionGlobal : public SgrafGlobalImpl {
     local_ = local->Add("0", torch::nn::Linear(width, width));
     global_ = global->Add("0", torch::nn::Linear(width, width));
     common_ = common->Add("0", torch::nn::Linear(width, 1));
+    dropout_ = register_module("dropout", torch::nn::Dropout(kDropout));
     if (rows == 0) return;
-    local_norm_ = local->Add("1", FixedNorm(rows));
-    global_norm_ = global->Add("1", FixedNorm(width));
+    local_norm_ = local->Add("1", ChannelNorm(rows));
+    global_norm_ = global->Add("1", ChannelNorm(width));
   }
 
-  torch::Tensor forward(const torch::Tensor& rows) override {
-    torch::Tensor local = local_(rows), global = global_(rows.mean(0, /*keepdim=*/true));
-    if (local_norm_) {
-      local = local_norm_->forward(local, {-1, 1});
-      global = global_norm_->forward(global, {1, -1});
-    }
-    const torch::Tensor weights =
-        torch::softmax(common_(torch::tanh(local) * torch::tanh(global)), 0);
-    return L2n((weights * rows).sum(0), 0);
+  torch::Tensor forward(const torch::Tensor& rows, const std::vector<int64_t>& lengths) override {
+    std::vector<torch::Tensor> wholes;
+    for (const SequenceRun& run : RunsOf(lengths)) wholes.push_back(OfEqual(run.Of(rows)));
+    return torch::cat(wholes);
   }
 
  private:
+  // n x L x E -> n x E.
+  torch::Tensor OfEqual(const torch::Tensor& rows) {
+    torch::Tensor local = local_(rows), global = global_(rows.mean(1, /*keepdim=*/true));
+    if (local_norm_) {
+      local = local_norm_->forward(local, 1);
+      global = global_norm_->forward(global, 2);
+    }
+    const torch::Tensor seen = dropout_(torch::tanh(local)) * dropout_(torch::tanh(global));
+    return L2n((torch::softmax(common_(seen), 1) * rows).sum(1), -1);
+  }
+
   torch::nn::Linear local_{nullptr}, global_{nullptr}, common_{nullptr};
-  FixedNorm local_norm_{nullptr}, global_norm_{nullptr};
+  ChannelNorm local_norm_{nullptr}, global_norm_{nullptr};
+  torch::nn::Dropout dropout_{nullptr};
 };
 
 // T-EMDE's coder, at keys coder.{l1,bn1,centroids,temp}.  z = BN(W x) as N x K x D; each row
@@ -65,28 +76,30 @@ class AttentionGlobal : public SgrafGlobalImpl {
 class EmdeGlobal : public SgrafGlobalImpl {
  public:
   EmdeGlobal(int64_t width, const bundle::v1::EmdeSpec& spec)
-      : shape_{-1, spec.partition_count(), spec.cell_count(), spec.cell_size()} {
+      : shape_{spec.partition_count(), spec.cell_count(), spec.cell_size()} {
     const int64_t size = int64_t{spec.partition_count()} * spec.cell_count() * spec.cell_size();
     coder_ = register_module("coder", std::make_shared<Coder>(width, size));
   }
 
-  torch::Tensor forward(const torch::Tensor& rows) override {
-    const torch::Tensor z = coder_->norm->forward(coder_->linear(rows), {1, -1}).view(shape_);
-    const torch::Tensor centroids = coder_->centroids.view({1, shape_[1], shape_[2], shape_[3]});
-    const torch::Tensor distances = (z - centroids).pow(2).sum(-1);
-    const torch::Tensor votes = torch::softmax(-coder_->temperature * distances, -1).sum(0);
-    return L2n(votes, -1).flatten();
+  torch::Tensor forward(const torch::Tensor& rows, const std::vector<int64_t>& lengths) override {
+    const torch::Tensor z = coder_->norm->forward(coder_->linear(rows), 1)
+                                .view({rows.size(0), shape_[0], shape_[1], shape_[2]});
+    const torch::Tensor distances = (z - coder_->centroids.view(shape_)).pow(2).sum(-1);
+    const torch::Tensor votes = torch::softmax(-coder_->temperature * distances, -1);  // T x N x K
+    std::vector<torch::Tensor> sketches;
+    for (const SequenceRun& run : RunsOf(lengths)) sketches.push_back(run.Of(votes).sum(1));
+    return L2n(torch::cat(sketches), -1).flatten(1);
   }
 
  private:
   struct Coder : public torch::nn::Module {
     Coder(int64_t width, int64_t size)
         : linear(register_module("l1", torch::nn::Linear(width, size))),
-          norm(register_module("bn1", FixedNorm(size))),
+          norm(register_module("bn1", ChannelNorm(size))),
           centroids(register_parameter("centroids", torch::randn({size}))),
           temperature(register_parameter("temp", torch::ones({1}))) {}
     torch::nn::Linear linear;
-    FixedNorm norm;
+    ChannelNorm norm;
     torch::Tensor centroids, temperature;
   };
 
@@ -96,15 +109,35 @@ class EmdeGlobal : public SgrafGlobalImpl {
 
 }  // namespace
 
-FixedNormImpl::FixedNormImpl(int64_t channels)
+ChannelNormImpl::ChannelNormImpl(int64_t channels)
     : weight_(register_parameter("weight", torch::ones({channels}))),
       bias_(register_parameter("bias", torch::zeros({channels}))),
       mean_(register_buffer("running_mean", torch::zeros({channels}))),
       variance_(register_buffer("running_var", torch::ones({channels}))) {}
 
-torch::Tensor FixedNormImpl::forward(const torch::Tensor& x, torch::IntArrayRef shape) {
-  const torch::Tensor scale = weight_ / torch::sqrt(variance_ + kNormEpsilon);
-  return x * scale.view(shape) + (bias_ - mean_ * scale).view(shape);
+torch::Tensor ChannelNormImpl::forward(const torch::Tensor& x, int64_t dim) {
+  torch::Tensor mean = mean_, variance = variance_;
+  if (is_training()) {
+    std::vector<int64_t> batch;
+    for (int64_t i = 0; i < x.dim(); ++i) {
+      if (i != dim) batch.push_back(i);
+    }
+    mean = x.mean(batch);
+    variance = x.var(batch, /*unbiased=*/false);
+    Follow(mean.detach(), variance.detach(), x.numel() / x.size(dim));
+  }
+  std::vector<int64_t> shape(x.dim(), 1);
+  shape[dim] = -1;
+  const torch::Tensor scale = weight_ / torch::sqrt(variance + kNormEpsilon);
+  return x * scale.view(shape) + (bias_ - mean * scale).view(shape);
+}
+
+void ChannelNormImpl::Follow(const torch::Tensor& mean, const torch::Tensor& variance,
+                             int64_t count) {
+  if (count < 2) return;  // one number says nothing of a variance
+  const double unbiased = static_cast<double>(count) / static_cast<double>(count - 1);
+  mean_.mul_(1 - kMomentum).add_(mean, kMomentum);
+  variance_.mul_(1 - kMomentum).add_(variance, kMomentum * unbiased);
 }
 
 SgrafSimilarityImpl::SgrafSimilarityImpl(const bundle::v1::SgrafSpec& spec)
@@ -126,7 +159,7 @@ SgrafSimilarityImpl::SgrafSimilarityImpl(const bundle::v1::SgrafSpec& spec)
   if (spec.module() == bundle::v1::SgrafSpec::SAF) {
     auto saf = register_module("SAF_module", std::make_shared<Level>());
     attention_ = saf->Add("attn_sim_w", torch::nn::Linear(size, 1));
-    attention_norm_ = saf->Add("bn", FixedNorm(1));
+    attention_norm_ = saf->Add("bn", ChannelNorm(1));
     return;
   }
   auto sgr = register_module("SGR_module", std::make_shared<Level>());
@@ -168,7 +201,7 @@ torch::Tensor SgrafSimilarityImpl::Reason(torch::Tensor nodes) {
 }
 
 torch::Tensor SgrafSimilarityImpl::Filter(const torch::Tensor& nodes) {
-  const torch::Tensor raw = attention_norm_->forward(attention_(nodes), {1, 1, 1});
+  const torch::Tensor raw = attention_norm_->forward(attention_(nodes), 2);
   const torch::Tensor weights = L1n(torch::sigmoid(raw), 1);
   return L2n((weights * nodes).sum(1), -1);
 }
@@ -179,6 +212,7 @@ SgrafNetImpl::SgrafNetImpl(const bundle::v1::ModelBundleManifest& manifest) {
   regions_ = image->Add("fc", torch::nn::Linear(spec.region_feature_size(), spec.embedding_size()));
   auto text = register_module("txt_enc", std::make_shared<Level>());
   words_ = text->Add("embed", torch::nn::Embedding(spec.vocabulary_size(), spec.word_size()));
+  word_dropout_ = text->Add("dropout", torch::nn::Dropout(kDropout));
   gru_ = text->Add("cap_rnn",
                    torch::nn::GRU(torch::nn::GRUOptions(spec.word_size(), spec.embedding_size())
                                       .batch_first(true)
@@ -191,7 +225,7 @@ torch::Tensor SgrafNetImpl::Regions(const torch::Tensor& features) {
 }
 
 torch::Tensor SgrafNetImpl::Words(const torch::Tensor& ids) {
-  const torch::Tensor both = std::get<0>(gru_(words_(ids).unsqueeze(0))).squeeze(0);
+  const torch::Tensor both = std::get<0>(gru_(word_dropout_(words_(ids)))).flatten(0, 1);
   const int64_t width = both.size(1) / 2;
   return L2n((both.narrow(1, 0, width) + both.narrow(1, width, width)) / 2, -1);
 }

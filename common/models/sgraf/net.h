@@ -12,12 +12,15 @@
 //   SAF: l2n(sum_i w_i x_i), w = l1n(sigmoid(BN(W x_i)))
 //   score = sigmoid(w x)
 //
-// Batch norms use their running statistics; this module is not for training.
+// Of a batch of images or texts the global parts are computed together, since their norms look at
+// a batch when they learn.  Dropout 0.4 of word embeddings and of what the attention of the global
+// node sees is the released code's.
 //
 // Includes torch: only .cc files of common/models include this.
 #ifndef SIGHTLINE_COMMON_MODELS_SGRAF_NET_H_
 #define SIGHTLINE_COMMON_MODELS_SGRAF_NET_H_
 
+#include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/rnn.h>
@@ -31,23 +34,29 @@
 
 namespace sightline {
 
-// A batch norm as it is after training: keys weight, bias, running_mean, running_var.
-class FixedNormImpl : public torch::nn::Module {
+// A batch norm: keys weight, bias, running_mean, running_var.  In training mode it norms by the
+// batch, whose statistics move the running ones (a tenth of the way, as torch.nn.BatchNorm1d
+// does); else by the running ones.
+class ChannelNormImpl : public torch::nn::Module {
  public:
-  explicit FixedNormImpl(int64_t channels);
-  // `shape` makes the channels' numbers broadcast over `x`.
-  torch::Tensor forward(const torch::Tensor& x, torch::IntArrayRef shape);
+  explicit ChannelNormImpl(int64_t channels);
+  // Channels are dimension `dim` of `x`; all others are the batch.
+  torch::Tensor forward(const torch::Tensor& x, int64_t dim);
 
  private:
+  // Moves the running statistics towards those of a batch of `count` numbers a channel.
+  void Follow(const torch::Tensor& mean, const torch::Tensor& variance, int64_t count);
+
   torch::Tensor weight_, bias_, mean_, variance_;
 };
-TORCH_MODULE(FixedNorm);
+TORCH_MODULE(ChannelNorm);
 
 // What stands for a whole side: its rows' weighted sum, or their sketch.  One of these for
-// each side; rows x E -> one vector.
+// each side.
 class SgrafGlobalImpl : public torch::nn::Module {
  public:
-  virtual torch::Tensor forward(const torch::Tensor& rows) = 0;
+  // Rows of B images or texts, one after another, T x E -> B vectors.
+  virtual torch::Tensor forward(const torch::Tensor& rows, const std::vector<int64_t>& lengths) = 0;
 };
 
 // Nodes, X of `count` pairs -> scores, count x 1; of a module of its own because the keys of a
@@ -56,11 +65,13 @@ class SgrafSimilarityImpl : public torch::nn::Module {
  public:
   explicit SgrafSimilarityImpl(const bundle::v1::SgrafSpec& spec);
 
-  // Regions R x E and words L x E -> E, or with T-EMDE N K.
-  torch::Tensor ImageGlobal(const torch::Tensor& regions) {
-    return image_global_->forward(regions);
+  // Regions or words of B items, one after another, T x E -> B x E, or with T-EMDE B x N K.
+  torch::Tensor ImageGlobals(const torch::Tensor& regions, const std::vector<int64_t>& lengths) {
+    return image_global_->forward(regions, lengths);
   }
-  torch::Tensor TextGlobal(const torch::Tensor& words) { return text_global_->forward(words); }
+  torch::Tensor TextGlobals(const torch::Tensor& words, const std::vector<int64_t>& lengths) {
+    return text_global_->forward(words, lengths);
+  }
 
   // n pairs with equally many words: regions n x R x E, words n x L x E, and what stands for
   // each side.  -> n x 1.
@@ -82,7 +93,7 @@ class SgrafSimilarityImpl : public torch::nn::Module {
   torch::nn::Linear local_{nullptr}, global_{nullptr}, fuse_{nullptr}, evaluate_{nullptr};
   std::vector<Step> steps_;               // SGR
   torch::nn::Linear attention_{nullptr};  // SAF
-  FixedNorm attention_norm_{nullptr};
+  ChannelNorm attention_norm_{nullptr};
 };
 
 // Keys img_enc.fc.*, txt_enc.{embed,cap_rnn}.*, sim_enc.*.
@@ -91,15 +102,16 @@ class SgrafNetImpl : public torch::nn::Module {
   // `manifest` has been checked.
   explicit SgrafNetImpl(const bundle::v1::ModelBundleManifest& manifest);
 
-  // R x region_feature_size -> R x E.
+  // T x region_feature_size -> T x E.
   torch::Tensor Regions(const torch::Tensor& features);
-  // L ids -> L x E.
+  // Of texts of equal length: n x L ids -> n L x E, one text after another.
   torch::Tensor Words(const torch::Tensor& ids);
   SgrafSimilarityImpl& similarity() { return *similarity_; }
 
  private:
   torch::nn::Linear regions_{nullptr};
   torch::nn::Embedding words_{nullptr};
+  torch::nn::Dropout word_dropout_{nullptr};
   torch::nn::GRU gru_{nullptr};
   std::shared_ptr<SgrafSimilarityImpl> similarity_;
 };

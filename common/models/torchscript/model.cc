@@ -245,6 +245,6 @@ absl::StatusOr<std::string> NoInitialWeights(const ModelBundleManifest&, uint64_
 
 }  // namespace
 
-const FamilyModel torchscript::kModel = {&LoadTorchScript, &NoInitialWeights};
+const FamilyModel torchscript::kModel = {&LoadTorchScript, &NoInitialWeights, nullptr};
 
 }  // namespace sightline

@@ -12,10 +12,8 @@
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/network/executor.h"
-#include "common/models/network/net_loading.h"
-#include "common/models/network/network_model.h"
+#include "common/models/network/network_host.h"
 #include "common/models/network/packing.h"
-#include "common/models/network/region_linear.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/uniter/net.h"
 
@@ -67,22 +65,19 @@ class UniterNetwork : public CrossEncoderNetwork {
   const int64_t hidden_size_;
 };
 
-absl::StatusOr<std::shared_ptr<const Model>> LoadUniter(const ModelBundle& bundle,
-                                                        const ModelOptions& options) {
+absl::StatusOr<NetworkParts> MakeUniter(const ModelBundle& bundle, NetworkHost* host) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
-  ASSIGN_OR_RETURN(auto net, LoadNet<UniterNetImpl>(bundle, {}, parts.gate));
-  RETURN_IF_ERROR(ComputeRegionsOn(options.execution, net.get()));
-  ASSIGN_OR_RETURN(auto executor,
-                   NewExecutor(net->trunk().encoder(), options.execution, options.pool));
+  ASSIGN_OR_RETURN(parts.gate, host->BlocksGate());
+  ASSIGN_OR_RETURN(auto net, host->Load<UniterNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(auto executor, host->Executor(net->trunk().encoder()));
   parts.network = std::make_unique<UniterNetwork>(bundle.manifest, std::move(net), parts.gate,
                                                   std::move(executor));
-  return NewNetworkModel(bundle, options, std::move(parts));
+  return parts;
 }
 
 }  // namespace
 
-const FamilyModel uniter::kModel = {&LoadUniter, &InitialWeightsOf<UniterNetImpl>};
+const FamilyModel uniter::kModel = NetworkFamily<UniterNetImpl, &MakeUniter>();
 
 }  // namespace sightline

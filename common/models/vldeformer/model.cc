@@ -19,10 +19,8 @@
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/network/executor.h"
-#include "common/models/network/net_loading.h"
-#include "common/models/network/network_model.h"
+#include "common/models/network/network_host.h"
 #include "common/models/network/packing.h"
-#include "common/models/network/region_linear.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/oscar/net.h"
 
@@ -33,12 +31,16 @@ namespace {
 class VlDeformerNetImpl : public torch::nn::Module {
  public:
   explicit VlDeformerNetImpl(const bundle::v1::ModelBundleManifest& manifest)
-      : trunk_(register_module(
-            "bert", OscarTrunk(manifest.transformer(), /*with_pooler=*/false, /*dropout=*/0))) {}
+      : trunk_(register_module("bert", OscarTrunk(manifest.transformer(), /*with_pooler=*/false,
+                                                  BertConfig().dropout))),
+        dropout_(register_module("dropout", torch::nn::Dropout(BertConfig().dropout))) {}
   OscarTrunkImpl& trunk() { return *trunk_; }
+  // Means of rows -> embeddings, before any normalisation.
+  at::Tensor Embeddings(const at::Tensor& means) { return at::tanh(dropout_(means)); }
 
  private:
   OscarTrunk trunk_;
+  torch::nn::Dropout dropout_;
 };
 
 class VlDeformerNetwork : public BiEncoderNetwork {
@@ -121,7 +123,7 @@ class VlDeformerNetwork : public BiEncoderNetwork {
                    const std::vector<at::Tensor>& bias) const {
     PackedParts packed = Pack(sequences);
     packed.key_bias = at::cat(bias);
-    return at::tanh(executor_->RunMeans(packed));
+    return net_->Embeddings(executor_->RunMeans(packed));
   }
 
   const std::shared_ptr<const TextInput> text_;
@@ -133,23 +135,19 @@ class VlDeformerNetwork : public BiEncoderNetwork {
   const int64_t tag_type_;
 };
 
-absl::StatusOr<std::shared_ptr<const Model>> LoadVlDeformer(const ModelBundle& bundle,
-                                                            const ModelOptions& options) {
+absl::StatusOr<NetworkParts> MakeVlDeformer(const ModelBundle& bundle, NetworkHost* host) {
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
-  ASSIGN_OR_RETURN(parts.gate, GateOf(options.execution));
-  ASSIGN_OR_RETURN(auto net, LoadNet<VlDeformerNetImpl>(bundle, {}, parts.gate));
-  RETURN_IF_ERROR(ComputeRegionsOn(options.execution, net.get()));
-  ASSIGN_OR_RETURN(auto executor,
-                   NewExecutor(net->trunk().encoder(), options.execution, options.pool,
-                               /*has_key_bias=*/true));
+  ASSIGN_OR_RETURN(parts.gate, host->BlocksGate());
+  ASSIGN_OR_RETURN(auto net, host->Load<VlDeformerNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(auto executor, host->Executor(net->trunk().encoder(), /*has_key_bias=*/true));
   parts.network = std::make_unique<VlDeformerNetwork>(bundle.manifest, parts.text, std::move(net),
                                                       parts.gate, std::move(executor));
-  return NewNetworkModel(bundle, options, std::move(parts));
+  return parts;
 }
 
 }  // namespace
 
-const FamilyModel vldeformer::kModel = {&LoadVlDeformer, &InitialWeightsOf<VlDeformerNetImpl>};
+const FamilyModel vldeformer::kModel = NetworkFamily<VlDeformerNetImpl, &MakeVlDeformer>();
 
 }  // namespace sightline
