@@ -22,7 +22,12 @@ at::Tensor View(const at::Tensor& flat, int64_t offset, int64_t count,
 
 }  // namespace
 
-bool Decays(absl::string_view name, const at::Tensor& value) {
+bool Decays(DecayRule rule, absl::string_view name, const at::Tensor& value) {
+  if (value.dim() == 0) return false;  // a learned temperature
+  if (rule == DecayRule::kAll) return true;
+  if (rule == DecayRule::kByName) {
+    return !absl::StrContains(name, "bias") && !absl::StrContains(name, "LayerNorm.weight");
+  }
   return value.dim() >= 2 && !absl::EndsWith(name, "bias") &&
          !absl::StrContains(name, "embeddings.");
 }
@@ -34,7 +39,7 @@ AdamW::AdamW(const std::vector<std::vector<NamedParameter>>& groups, const AdamW
   for (const auto& parameters : groups) groups_.push_back(MakeGroup(parameters, average));
 }
 
-AdamW::Group AdamW::MakeGroup(const std::vector<NamedParameter>& parameters, bool average) {
+AdamW::Group AdamW::MakeGroup(const std::vector<NamedParameter>& parameters, bool average) const {
   Group group;
   int64_t length = 0;
   for (const NamedParameter& parameter : parameters) {
@@ -55,7 +60,9 @@ AdamW::Group AdamW::MakeGroup(const std::vector<NamedParameter>& parameters, boo
     place.copy_(parameter);
     parameter.set_data(place);
     parameter.mutable_grad() = View(group.gradients, slot.offset, slot.count, slot.shape);
-    if (Decays(slot.name, parameter)) group.decay.narrow(0, slot.offset, slot.count).fill_(1);
+    if (Decays(options_.decays, slot.name, parameter)) {
+      group.decay.narrow(0, slot.offset, slot.count).fill_(1);
+    }
   }
   if (average) group.average = group.weights.clone();
   return group;

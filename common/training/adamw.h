@@ -28,9 +28,8 @@ struct NamedParameter {
   at::Tensor value;  // a float32 leaf that requires a gradient
 };
 
-// Whether weight decay applies: to matrices and kernels, not to biases, norms, scalars and
-// embedding tables.
-bool Decays(absl::string_view name, const at::Tensor& value);
+// Whether weight decay applies: by the rule, and never to a single number.
+bool Decays(DecayRule rule, absl::string_view name, const at::Tensor& value);
 
 // Not thread-safe.
 class AdamW {
@@ -80,7 +79,7 @@ class AdamW {
     int64_t step_count = 0;
   };
 
-  static Group MakeGroup(const std::vector<NamedParameter>& parameters, bool average);
+  Group MakeGroup(const std::vector<NamedParameter>& parameters, bool average) const;
   void StepGroup(double rate, Group* group) const;
 
   const AdamWOptions options_;

@@ -4,12 +4,10 @@
 #include <iterator>
 #include <numeric>
 
+#include "common/training/draw_fitting.h"
+
 namespace sightline {
 namespace {
-
-// A row that is neither related nor drawn already is found within a few draws unless the
-// pool is tiny; then it is looked for one by one.
-constexpr int kQuickDraws = 32;
 
 bool Contains(const std::vector<int64_t>& values, int64_t value) {
   return std::find(values.begin(), values.end(), value) != values.end();
@@ -152,13 +150,8 @@ int64_t BatchSampler::DrawAny(int64_t row, const std::vector<int64_t>& pool,
   const auto fits = [&](int64_t other) {
     return !rows_.Related(row, other) && !Contains(drawn, other);
   };
-  for (int i = 0; i < kQuickDraws; ++i) {
-    const int64_t other = pool[random->Below(pool.size())];
-    if (fits(other)) return other;
-  }
-  std::vector<int64_t> fitting;
-  std::copy_if(pool.begin(), pool.end(), std::back_inserter(fitting), fits);
-  if (!fitting.empty()) return fitting[random->Below(fitting.size())];
+  const auto other = DrawFitting(absl::MakeConstSpan(pool), fits, random);
+  if (other.has_value()) return *other;
   // Fewer wrong rows than wanted: one comes twice.
   return drawn[random->Below(drawn.size())];
 }

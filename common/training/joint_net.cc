@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "common/models/inputs/manifest_checks.h"
+#include "common/models/network/autocast.h"
 #include "common/models/network/grid_extractor.h"
 #include "common/models/network/transformer.h"
-#include "common/training/autocast.h"
 #include "common/training/batches.h"
 #include "common/training/padding.h"
 #include "common/training/random.h"
@@ -75,12 +75,12 @@ CaptionBatch JointNet::Padded(absl::Span<const absl::Span<const int32_t>> texts)
 
 at::Tensor JointNet::Encode(const at::Tensor& rows, const at::Tensor& mask) {
   // Always with a mask, of ones if need be: added in float32 it keeps the softmax there.
-  const AutocastScope scope(precision_, device_.is_cuda());
-  return net_->encoder().ptr()->forward(rows, mask);
+  const AutocastScope scope(precision_ == Precision::kBfloat16, device_.is_cuda());
+  return net_->encoder().ptr()->forward(rows, KeyBiasOf(mask));
 }
 
 at::Tensor JointNet::GridFeatures(const at::Tensor& pictures) {
-  const AutocastScope scope(precision_, device_.is_cuda());
+  const AutocastScope scope(precision_ == Precision::kBfloat16, device_.is_cuda());
   return net_->grid().ptr()->forward(pictures).to(at::kFloat);
 }
 

@@ -1,9 +1,7 @@
 #include "common/training/joint_trainer.h"
 
 #include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
-#include <torch/cuda.h>
 
 #include <cmath>
 #include <memory>
@@ -17,19 +15,17 @@
 #include "common/bundle/declared_combinations.h"
 #include "common/formats/safetensors.h"
 #include "common/models/inference.h"
+#include "common/models/network/autocast.h"
 #include "common/models/network/weights.h"
 #include "common/models/oscar/net.h"
-#include "common/training/autocast.h"
 #include "common/training/checkpoint.h"
 #include "common/training/hard_negatives.h"
 #include "common/training/job_checks.h"
 #include "common/training/plan.h"
 #include "common/training/step_window.h"
 #include "common/training/steps.h"
+#include "common/training/training_device.h"
 #include "common/training/validation.h"
-
-// Declared here: <cblas.h> of Debian's alternatives may be another BLAS's.
-extern "C" void openblas_set_num_threads(int threads);
 
 namespace sightline {
 namespace {
@@ -38,24 +34,6 @@ constexpr char kJobFact[] = "job";
 constexpr char kStepFact[] = "step";
 constexpr char kCountsFact[] = "step_counts";
 constexpr char kMinedTensor[] = "mined";
-
-absl::StatusOr<c10::Device> DeviceOf(const std::string& name) {
-  const bool has_gpu = torch::cuda::is_available();
-  if (name == "auto") return has_gpu ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
-  try {
-    const c10::Device device(name);
-    if (device.is_cpu()) return device;
-    if (device.is_cuda() && has_gpu && device.index() < torch::cuda::device_count()) {
-      return device.has_index() ? device : c10::Device(c10::kCUDA, 0);
-    }
-  } catch (const c10::Error&) {
-    // No device's name; told below.
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("device '", name, "' is not here; LibTorch has cpu",
-                   has_gpu ? absl::StrCat(" and cuda:0 to cuda:", torch::cuda::device_count() - 1)
-                           : std::string(" only")));
-}
 
 absl::StatusOr<OscarNet> RandomNet(const bundle::v1::ModelBundleManifest& manifest,
                                    const TrainingOptions& options) {
@@ -398,15 +376,11 @@ class Trainer {
 absl::StatusOr<TrainingResult> Train(const TrainingJob& job,
                                      bundle::v1::ModelBundleManifest manifest,
                                      TrainingObserver* observer, const CallContext& call) {
-  ASSIGN_OR_RETURN(const c10::Device device, DeviceOf(job.device));
+  ASSIGN_OR_RETURN(const c10::Device device, TrainingDeviceOf(job.device));
   const TrainingRows rows(*job.set, job.options.with_validation);
   RETURN_IF_ERROR(CheckRows(job, rows));
-  RETURN_IF_ERROR(ProbePrecision(job.options.precision, device));
-  if (job.threads > 0) {
-    at::set_num_threads(job.threads);
-    // Has threads of its own, and splits its sums by their number.
-    openblas_set_num_threads(job.threads);
-  }
+  if (job.options.precision == Precision::kBfloat16) RETURN_IF_ERROR(ProbeBfloat16(device));
+  UseTrainingThreads(job.threads);
   ASSIGN_OR_RETURN(OscarNet net, RandomNet(manifest, job.options));
   OscarNet retriever = nullptr;
   if (job.retriever != nullptr) {

@@ -10,19 +10,28 @@
 
 namespace sightline {
 
-// Of step `step` (from 0) of `steps`: (step + 1) / warmup_steps of the peak while warming
-// up, then down along a half cosine or a line to peak * final_share, which the step after
-// the last would have.
+// The share of the peak that is left at `step` of `steps`, warm-up over.
+inline double RateShare(const RateOptions& options, int64_t step, int64_t steps) {
+  if (options.decay == DecayShape::kConstant) return 1;
+  if (options.decay == DecayShape::kStep) {
+    return std::pow(options.drop_factor, static_cast<double>(step / options.drop_every));
+  }
+  const int64_t falling = std::max<int64_t>(steps - options.warmup_steps, 1);
+  const double done = std::min(static_cast<double>(step - options.warmup_steps) / falling, 1.0);
+  const double left = options.decay == DecayShape::kCosine
+                          ? 0.5 * (1 + std::cos(done * 3.14159265358979323846))
+                          : 1 - done;
+  return options.final_share + (1 - options.final_share) * left;
+}
+
+// Of step `step` (from 0) of `steps`: (step + 1) / warmup_steps of the peak while warming up.
+// Then down along a half cosine or a line to peak * final_share, which the step after the last
+// would have; or it stays; or it drops at every drop_every-th step.
 inline double RateAt(const RateOptions& options, int64_t step, int64_t steps) {
   if (step < options.warmup_steps) {
     return options.peak * static_cast<double>(step + 1) / options.warmup_steps;
   }
-  const int64_t falling = std::max<int64_t>(steps - options.warmup_steps, 1);
-  const double done = static_cast<double>(step - options.warmup_steps) / falling;
-  const double left = options.decay == DecayShape::kCosine
-                          ? 0.5 * (1 + std::cos(std::min(done, 1.0) * 3.14159265358979323846))
-                          : 1 - std::min(done, 1.0);
-  return options.peak * (options.final_share + (1 - options.final_share) * left);
+  return options.peak * RateShare(options, step, steps);
 }
 
 }  // namespace sightline

@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "absl/strings/match.h"
+#include "common/training/objectives/pair_losses.h"
+#include "common/training/objectives/tower_losses.h"
 
 namespace sightline {
 namespace {
@@ -94,9 +96,9 @@ Loss TrainingSteps::BiLossOf(const at::Tensor& texts, const at::Tensor& others,
                                             {texts.size(0), others.size(0)}, at::kByte)
                                   .to(net_.device())
                                   .to(at::kBool);
-  return options_.bi.loss == BiLoss::kContrastive
-             ? ContrastiveLoss(texts, others, excluded, log_scale_)
-             : HingeLoss(texts, others, excluded, options_.bi.hinge_margin);
+  const TowerRows rows = {texts, others, excluded};
+  return options_.bi.loss == BiLoss::kContrastive ? ContrastiveLoss(rows, log_scale_)
+                                                  : HingeLoss(rows, options_.bi.hinge_margin);
 }
 
 Loss TrainingSteps::ConceptLoss(const ConceptBatch& batch, uint64_t seed) {

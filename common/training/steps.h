@@ -13,7 +13,7 @@
 #include "common/training/batches.h"
 #include "common/training/grid_source.h"
 #include "common/training/joint_net.h"
-#include "common/training/losses.h"
+#include "common/training/objectives/loss.h"
 #include "common/training/training_options.h"
 
 namespace sightline {

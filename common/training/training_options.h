@@ -32,7 +32,13 @@ enum class CrossLoss {
   kPairwise,
 };
 
-enum class DecayShape { kCosine, kLinear };
+enum class DecayShape {
+  kCosine,
+  kLinear,
+  kConstant,
+  // By a factor every so many steps (SGRAF drops once, to a tenth).
+  kStep,
+};
 
 enum class Precision {
   kFloat32,
@@ -42,12 +48,17 @@ enum class Precision {
 };
 
 // How the learning rate runs through a stage: linearly up to `peak` in `warmup_steps`,
-// then down to `peak * final_share`.
+// then as `decay` says.
 struct RateOptions {
   double peak = 5e-4;
   int64_t warmup_steps = 100;
   DecayShape decay = DecayShape::kCosine;
+  // Of the peak, at the end of kCosine and kLinear.
   double final_share = 0.02;
+  // kStep: after each so many steps, counted from the stage's first one, the rate is
+  // `drop_factor` of what it was.  0 for the others.
+  int64_t drop_every = 0;
+  double drop_factor = 0.1;
 };
 
 // Which caption of a row is shown, and how: with `other_language` one that is not in the set's
@@ -145,12 +156,24 @@ struct JointOptions {
   int64_t pass_rows = 16384;
 };
 
+// Which parameters weight decay draws to zero.
+enum class DecayRule {
+  // Matrices and kernels, not biases, norms, scalars and embedding tables.
+  kMatrices,
+  // Those whose names contain neither "bias" nor "LayerNorm.weight", as BERT's recipe has it
+  // and the code of UNITER, LightningDOT, OSCAR and VLDeformer after it: embedding tables are
+  // decayed, and norms of another name, such as UNITER's img_layer_norm.
+  kByName,
+  // All of them: AdamW as it comes.
+  kAll,
+};
+
 struct AdamWOptions {
   double beta1 = 0.9;
   double beta2 = 0.98;
   double epsilon = 1e-6;
-  // Not of biases, norms and embeddings.
   double weight_decay = 0.05;
+  DecayRule decays = DecayRule::kMatrices;
   // Longest gradient that is used as it is; 0 for any.
   double clip_norm = 1.0;
 };

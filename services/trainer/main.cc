@@ -3,7 +3,9 @@
 #include "common/config/command.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
+#include "services/trainer/learn_command.h"
 #include "services/trainer/prepare_command.h"
+#include "services/trainer/scenes_command.h"
 #include "services/trainer/train_command.h"
 
 int main(int argc, char** argv) {
@@ -16,6 +18,7 @@ int main(int argc, char** argv) {
   sightline::ConfigureLog(log);
   return sightline::RunMain({"trainer",
                              "learns a model from pictures with captions.",
-                             {sightline::kPrepareCommand, sightline::kTrainCommand}},
+                             {sightline::kPrepareCommand, sightline::kTrainCommand,
+                              sightline::kLearnCommand, sightline::kScenesCommand}},
                             argc, argv);
 }

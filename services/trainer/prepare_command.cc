@@ -41,7 +41,8 @@ Flags DefineFlags(PrepareFlags* values) {
   flags.String("out", "DIR", "folder to write; what an earlier run wrote is replaced",
                &values->out);
   flags.Strings("corpus", "KIND[:PATH]",
-                "stamps, clipart, emoji or folder:PATH; repeatable, or with commas between; "
+                "stamps, clipart, emoji, folder:PATH, or a published set, "
+                "karpathy:FILE,images=DIR; repeatable, or with commas between; "
                 "default stamps,clipart,emoji",
                 &values->corpora);
   flags.Strings("learn-from", "KIND[:PATH]",
@@ -76,17 +77,13 @@ absl::StatusOr<std::vector<std::string>> ParseLanguages(const std::string& text)
   return languages;
 }
 
-// "stamps", "folder:DIR": a kind, and a root where it needs one.
-absl::StatusOr<std::vector<CorpusSpec>> ParseCorpora(const std::vector<std::string>& lists,
-                                                     const std::vector<std::string>& languages) {
+// Each of `lists` as ParseCorpora of open_corpus.h reads it.
+absl::StatusOr<std::vector<CorpusSpec>> ReadLists(const std::vector<std::string>& lists,
+                                                  const std::vector<std::string>& languages) {
   std::vector<CorpusSpec> corpora;
   for (const std::string& list : lists) {
-    for (const absl::string_view text : absl::StrSplit(list, ',')) {
-      const std::pair<std::string, std::string> parts =
-          absl::StrSplit(text, absl::MaxSplits(':', 1));
-      CorpusSpec spec;
-      ASSIGN_OR_RETURN(spec.kind, ParseCorpusKind(parts.first));
-      spec.root = parts.second;
+    ASSIGN_OR_RETURN(std::vector<CorpusSpec> specs, ParseCorpora(list));
+    for (CorpusSpec& spec : specs) {
       spec.languages = languages;
       corpora.push_back(std::move(spec));
     }
@@ -106,8 +103,8 @@ absl::StatusOr<PreparePlan> MakePlan(const PrepareFlags& flags) {
   ASSIGN_OR_RETURN(plan.languages, ParseLanguages(flags.languages));
   const std::vector<std::string> standard = {"stamps", "clipart", "emoji"};
   ASSIGN_OR_RETURN(plan.corpora,
-                   ParseCorpora(flags.corpora.empty() ? standard : flags.corpora, plan.languages));
-  ASSIGN_OR_RETURN(plan.companions, ParseCorpora(flags.companions, plan.languages));
+                   ReadLists(flags.corpora.empty() ? standard : flags.corpora, plan.languages));
+  ASSIGN_OR_RETURN(plan.companions, ReadLists(flags.companions, plan.languages));
   return plan;
 }
 

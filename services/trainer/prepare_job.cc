@@ -160,7 +160,7 @@ absl::Status PrepareJob::ListCorpus(const CorpusReader& corpus, bool companion) 
   if (corpus.region_feature_size() > 0) {
     return absl::InvalidArgumentError(
         "a corpus of regions has no pictures to prepare; give one of kind folder, stamps, clipart "
-        "or emoji");
+        "or emoji, or a published set without regions");
   }
   ASSIGN_OR_RETURN(CorpusListing listing, corpus.List());
   for (CorpusItem& item : listing.items) listed_.push_back({&corpus, std::move(item), companion});
@@ -218,6 +218,10 @@ absl::Status PrepareJob::SquareAll(const CallContext& call) {
 std::string PrepareJob::Betrayal(size_t companion, const std::vector<SquaredPicture>& squared,
                                  const std::vector<size_t>& guarded) const {
   const absl::string_view id = listed_[companion].item.item_id;
+  const Split own = listed_[companion].item.split.value_or(Split::kTrain);
+  if (own != Split::kTrain) {
+    return absl::StrCat("is ", SplitName(own), " in its own set, which must not be learnt");
+  }
   for (const size_t other : guarded) {
     const std::string& guarded_id = listed_[other].item.item_id;
     if (absl::EndsWith(id, absl::StrCat("/", guarded_id))) {
@@ -234,15 +238,17 @@ std::string PrepareJob::Betrayal(size_t companion, const std::vector<SquaredPict
 void PrepareJob::AssignSplits(const std::vector<SquaredPicture>& squared) {
   std::vector<PictureFingerprint> prints;
   std::vector<std::string> ids;
+  std::vector<absl::optional<Split>> said;
   std::vector<size_t> own;  // indices into listed_
   for (const int64_t slot : slots_) {
     if (listed_[slot].companion) continue;
     own.push_back(slot);
     prints.push_back(squared[slot].fingerprint);
     ids.push_back(listed_[slot].item.item_id);
+    said.push_back(listed_[slot].item.split);
   }
   const std::vector<int64_t> groups = GroupNearDuplicates(prints);
-  const std::vector<Split> splits = SplitsOfItems(ids, groups);
+  const std::vector<Split> splits = SplitsOfItems(ids, groups, said);
   std::vector<size_t> guarded;
   for (size_t i = 0; i < own.size(); ++i) {
     if (splits[i] != Split::kTrain) guarded.push_back(own[i]);

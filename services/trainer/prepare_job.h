@@ -92,7 +92,7 @@ class PrepareJob {
   // `companions` are learnt from, and no more: their items are in no validation and not held
   // out, and change nobody's split.  Those that would give away what is are left out: a near
   // duplicate of such a picture, and what is named for it ("other/emoji/1f988" of
-  // "emoji/1f988"), another drawing of the same thing.
+  // "emoji/1f988"), another drawing of the same thing; and what its own set holds out.
   // `progress` outlives the job.
   PrepareJob(PrepareOptions options, std::vector<std::unique_ptr<CorpusReader>> corpora,
              Progress* progress, std::vector<std::unique_ptr<CorpusReader>> companions = {})

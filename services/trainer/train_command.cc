@@ -59,7 +59,7 @@ absl::StatusOr<TrainingResult> Train(const TrainConfig& config, const Console& c
   ShutdownSignals signals;
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
   ASSIGN_OR_RETURN(const TrainingInput input, OpenTrainingInput(config, call));
-  TrainingReporter::Options options;
+  RunLog::Options options;
   options.metrics_path = JoinPath(config.out, kMetricsFile);
   options.terminal = ::isatty(STDERR_FILENO) == 1;
   options.write = [&console](absl::string_view text) { console.err << text << std::flush; };

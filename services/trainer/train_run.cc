@@ -11,6 +11,7 @@
 #include "common/bundle/model_bundle.h"
 #include "services/trainer/model_config.h"
 #include "services/trainer/prepared_folder.h"
+#include "services/trainer/run_log.h"
 
 namespace sightline {
 

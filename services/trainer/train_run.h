@@ -13,9 +13,6 @@
 
 namespace sightline {
 
-inline constexpr absl::string_view kMetricsFile = "metrics.jsonl";
-inline constexpr absl::string_view kCheckpointFolder = "checkpoints";
-
 // What a run reads, checked and ready.
 struct TrainingInput {
   std::unique_ptr<TrainingSet> set;

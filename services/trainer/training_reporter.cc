@@ -1,13 +1,12 @@
 #include "services/trainer/training_reporter.h"
 
-#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/base/files.h"
+#include "common/base/status_macros.h"
 #include "common/log/log.h"
 
 namespace sightline {
@@ -75,17 +74,6 @@ Json JsonOf(const ValidationReport& report) {
   return json;
 }
 
-std::string Text(const Json& json) {
-  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-}
-
-// "1:02:03" or "2:03".
-std::string ClockTime(absl::Duration duration) {
-  const int64_t seconds = absl::ToInt64Seconds(duration);
-  if (seconds < 3600) return absl::StrFormat("%d:%02d", seconds / 60, seconds % 60);
-  return absl::StrFormat("%d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
-}
-
 std::string Three(const Recall& recall) {
   return absl::StrFormat("%.1f/%.1f/%.1f", recall.at1, recall.at5, recall.at10);
 }
@@ -143,16 +131,16 @@ std::string ValidationLine(const ValidationReport& report) {
   return line;
 }
 
-absl::StatusOr<std::unique_ptr<TrainingReporter>> TrainingReporter::Create(const Options& options) {
-  std::ofstream metrics(options.metrics_path, std::ios::app | std::ios::binary);
-  if (!metrics) return FileError("open", options.metrics_path, errno);
-  return absl::WrapUnique(new TrainingReporter(options, std::move(metrics)));
+absl::StatusOr<std::unique_ptr<TrainingReporter>> TrainingReporter::Create(
+    const RunLog::Options& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<RunLog> log, RunLog::Create(options));
+  return absl::WrapUnique(new TrainingReporter(std::move(log)));
 }
 
 void TrainingReporter::OnStep(const StepReport& report) {
-  AddMetrics(Text(JsonOf(report)));
-  if (options_.terminal) {
-    Draw(StepLine(report, last_validation_.has_value() ? &*last_validation_ : nullptr));
+  log_->AddMetrics(JsonOf(report));
+  if (log_->terminal()) {
+    log_->Draw(StepLine(report, last_validation_.has_value() ? &*last_validation_ : nullptr));
     return;
   }
   Log(Severity::kInfo, "training",
@@ -170,10 +158,10 @@ void TrainingReporter::OnStep(const StepReport& report) {
 }
 
 void TrainingReporter::OnValidation(const ValidationReport& report) {
-  AddMetrics(Text(JsonOf(report)));
+  log_->AddMetrics(JsonOf(report));
   last_validation_ = report;
-  if (options_.terminal) {
-    Print(ValidationLine(report));
+  if (log_->terminal()) {
+    log_->Print(ValidationLine(report));
     return;
   }
   const QueriesReport& queries = report.validation;
@@ -193,12 +181,12 @@ void TrainingReporter::OnValidation(const ValidationReport& report) {
 }
 
 void TrainingReporter::OnCheckpoint(const CheckpointReport& report) {
-  AddMetrics(Text({{"event", "checkpoint"},
-                   {"stage", std::string(TrainingStageName(report.stage))},
-                   {"step", report.step},
-                   {"path", report.path},
-                   {"bytes", report.byte_count}}));
-  if (options_.terminal) return;  // the next step is news enough
+  log_->AddMetrics({{"event", "checkpoint"},
+                    {"stage", std::string(TrainingStageName(report.stage))},
+                    {"step", report.step},
+                    {"path", report.path},
+                    {"bytes", report.byte_count}});
+  if (log_->terminal()) return;  // the next step is news enough
   Log(Severity::kInfo, "checkpoint",
       {{"stage", TrainingStageName(report.stage)},
        {"step", report.step},
@@ -207,38 +195,12 @@ void TrainingReporter::OnCheckpoint(const CheckpointReport& report) {
 }
 
 void TrainingReporter::OnNote(absl::string_view message) {
-  AddMetrics(Text({{"event", "note"}, {"message", std::string(message)}}));
-  if (options_.terminal) {
-    Print(message);
+  log_->AddMetrics({{"event", "note"}, {"message", std::string(message)}});
+  if (log_->terminal()) {
+    log_->Print(message);
   } else {
     Log(Severity::kInfo, "note", {{"message", message}});
   }
-}
-
-void TrainingReporter::End() {
-  if (drawn_ && options_.write) options_.write("\n");
-  drawn_ = false;
-}
-
-void TrainingReporter::AddMetrics(const std::string& json) {
-  metrics_ << json << '\n' << std::flush;
-  if (metrics_ || metrics_failed_) return;
-  // The run is worth more than its record.
-  metrics_failed_ = true;
-  Log(Severity::kWarning, "metrics cannot be written", {{"path", options_.metrics_path}});
-}
-
-void TrainingReporter::Draw(absl::string_view line) {
-  if (!options_.write) return;
-  // Blanks cover the rest of a longer line before.
-  options_.write(absl::StrFormat("\r%-110s", line));
-  drawn_ = true;
-}
-
-void TrainingReporter::Print(absl::string_view line) {
-  if (!options_.write) return;
-  options_.write(absl::StrFormat("%s%-110s\n", drawn_ ? "\r" : "", line));
-  drawn_ = false;
 }
 
 }  // namespace sightline

@@ -8,31 +8,23 @@
 #ifndef SIGHTLINE_SERVICES_TRAINER_TRAINING_REPORTER_H_
 #define SIGHTLINE_SERVICES_TRAINER_TRAINING_REPORTER_H_
 
-#include <fstream>
-#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "common/training/joint_trainer.h"
+#include "services/trainer/run_log.h"
 
 namespace sightline {
 
 // Not thread-safe: for the training thread.
 class TrainingReporter : public TrainingObserver {
  public:
-  struct Options {
-    std::string metrics_path;
-    // Draw a line that changes with `write`; else write log lines.
-    bool terminal = false;
-    // Gets what is drawn.
-    std::function<void(absl::string_view)> write;
-  };
-
-  // Opens the metrics for appending: what FileError gives.
-  static absl::StatusOr<std::unique_ptr<TrainingReporter>> Create(const Options& options);
+  // Errors as RunLog's.
+  static absl::StatusOr<std::unique_ptr<TrainingReporter>> Create(const RunLog::Options& options);
 
   void OnStep(const StepReport& report) override;
   void OnValidation(const ValidationReport& report) override;
@@ -40,21 +32,12 @@ class TrainingReporter : public TrainingObserver {
   void OnNote(absl::string_view message) override;
 
   // Leaves what is drawn on the terminal as it is.
-  void End();
+  void End() { log_->End(); }
 
  private:
-  TrainingReporter(const Options& options, std::ofstream metrics)
-      : options_(options), metrics_(std::move(metrics)) {}
+  explicit TrainingReporter(std::unique_ptr<RunLog> log) : log_(std::move(log)) {}
 
-  void AddMetrics(const std::string& json);
-  void Draw(absl::string_view line);
-  // A line that stays, above the one that changes.
-  void Print(absl::string_view line);
-
-  const Options options_;
-  std::ofstream metrics_;
-  bool metrics_failed_ = false;
-  bool drawn_ = false;  // a line that changes is on the terminal
+  const std::unique_ptr<RunLog> log_;
   absl::optional<ValidationReport> last_validation_;
 };
 

@@ -40,31 +40,43 @@ absl::Status AddSceneText(const GoldenCase& golden, GoldenInputs* inputs) {
   return absl::OkStatus();
 }
 
-absl::Status CompareTowers(const GoldenCase& golden, bool scene_text,
-                           GoldenComparison* comparison) {
-  ASSIGN_OR_RETURN(GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
-  if (scene_text) RETURN_IF_ERROR(AddSceneText(golden, &inputs));
+absl::StatusOr<GoldenSubject> OpenTowers(const GoldenCase& golden, bool scene_text) {
+  GoldenSubject subject;
+  ASSIGN_OR_RETURN(subject.inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
+  if (scene_text) RETURN_IF_ERROR(AddSceneText(golden, &subject.inputs));
   ASSIGN_OR_RETURN(const int cls_id, golden.ConfigInt("cls_id"));
   ASSIGN_OR_RETURN(const int sep_id, golden.ConfigInt("sep_id"));
   ASSIGN_OR_RETURN(const std::string vocabulary, VocabularyOf(golden, cls_id, sep_id));
   ConvertOptions options;
   options.scene_text = scene_text;
-  ASSIGN_OR_RETURN(const auto model, GoldenModel::Convert(golden, options, vocabulary));
-  return CompareEmbeddings(golden, model->model(), inputs, "dot", comparison);
+  ASSIGN_OR_RETURN(subject.model, GoldenModel::Convert(golden, options, vocabulary));
+  return subject;
 }
 
 }  // namespace
 
+absl::StatusOr<GoldenSubject> OpenLightningDot(const GoldenCase& golden) {
+  return OpenTowers(golden, /*scene_text=*/false);
+}
+
+absl::StatusOr<GoldenSubject> OpenSceneText(const GoldenCase& golden) {
+  return OpenTowers(golden, /*scene_text=*/true);
+}
+
 absl::Status CompareLightningDot(const GoldenCase& golden, GoldenComparison* comparison) {
-  return CompareTowers(golden, /*scene_text=*/false, comparison);
+  ASSIGN_OR_RETURN(const GoldenSubject subject, OpenLightningDot(golden));
+  return CompareEmbeddings(golden, subject.model->model(), subject.inputs, "dot", comparison);
 }
 
 absl::Status CompareSceneText(const GoldenCase& golden, GoldenComparison* comparison) {
-  return CompareTowers(golden, /*scene_text=*/true, comparison);
+  ASSIGN_OR_RETURN(const GoldenSubject subject, OpenSceneText(golden));
+  return CompareEmbeddings(golden, subject.model->model(), subject.inputs, "dot", comparison);
 }
 
-absl::Status CompareVlDeformer(const GoldenCase& golden, GoldenComparison* comparison) {
-  ASSIGN_OR_RETURN(GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
+absl::StatusOr<GoldenSubject> OpenVlDeformer(const GoldenCase& golden) {
+  GoldenSubject subject;
+  ASSIGN_OR_RETURN(subject.inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
+  GoldenInputs& inputs = subject.inputs;
   ASSIGN_OR_RETURN(const IntTensor ids, golden.Ints("tag_ids", 2));
   ASSIGN_OR_RETURN(const IntTensor lengths, golden.Ints("tag_length", 1));
   for (size_t i = 0; i < inputs.images.size(); ++i) {
@@ -81,8 +93,13 @@ absl::Status CompareVlDeformer(const GoldenCase& golden, GoldenComparison* compa
   ASSIGN_OR_RETURN(options.max_token_count, golden.ConfigInt("max_seq_length"));
   ASSIGN_OR_RETURN(options.tag_token_count, golden.ConfigInt("max_tag_length"));
   ASSIGN_OR_RETURN(options.region_count, golden.ConfigInt("max_img_seq_length"));
-  ASSIGN_OR_RETURN(const auto model, GoldenModel::Convert(golden, options, vocabulary));
-  return CompareEmbeddings(golden, model->model(), inputs, "cosine", comparison);
+  ASSIGN_OR_RETURN(subject.model, GoldenModel::Convert(golden, options, vocabulary));
+  return subject;
+}
+
+absl::Status CompareVlDeformer(const GoldenCase& golden, GoldenComparison* comparison) {
+  ASSIGN_OR_RETURN(const GoldenSubject subject, OpenVlDeformer(golden));
+  return CompareEmbeddings(golden, subject.model->model(), subject.inputs, "cosine", comparison);
 }
 
 }  // namespace sightline

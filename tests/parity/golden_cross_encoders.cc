@@ -100,11 +100,18 @@ absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertUniter(const GoldenCase& gol
 
 }  // namespace
 
+absl::StatusOr<GoldenSubject> OpenUniter(const GoldenCase& golden) {
+  GoldenSubject subject;
+  ASSIGN_OR_RETURN(subject.inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
+  ASSIGN_OR_RETURN(subject.model, ConvertUniter(golden, ""));
+  return subject;
+}
+
 absl::Status CompareUniter(const GoldenCase& golden, GoldenComparison* comparison) {
-  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
+  ASSIGN_OR_RETURN(const GoldenSubject subject, OpenUniter(golden));
+  const auto& [inputs, ranks] = subject;
   ASSIGN_OR_RETURN(const int size, golden.ConfigInt("vocab_size"));
   ASSIGN_OR_RETURN(const int hidden, golden.ConfigInt("hidden_size"));
-  ASSIGN_OR_RETURN(const auto ranks, ConvertUniter(golden, ""));
   ASSIGN_OR_RETURN(const auto images, PreparedFeatures(ranks->model(), inputs));
   ASSIGN_OR_RETURN(const std::vector<float> scores,
                    ScoreGoldenPairs(ranks->model(), inputs.texts, images));
@@ -141,10 +148,17 @@ absl::Status CompareStoredUniter(const GoldenCase& golden, Dtype dtype,
   return CompareStoredLogits(golden, *matches, inputs, "itm_logits", dtype, comparison);
 }
 
+absl::StatusOr<GoldenSubject> OpenM3p(const GoldenCase& golden) {
+  GoldenSubject subject;
+  ASSIGN_OR_RETURN(subject.inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
+  ASSIGN_OR_RETURN(subject.model, ConvertM3p(golden, ""));
+  return subject;
+}
+
 absl::Status CompareM3p(const GoldenCase& golden, GoldenComparison* comparison) {
-  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/true));
+  ASSIGN_OR_RETURN(const GoldenSubject subject, OpenM3p(golden));
+  const auto& [inputs, model] = subject;
   ASSIGN_OR_RETURN(const int hidden, golden.ConfigInt("hidden_size"));
-  ASSIGN_OR_RETURN(const auto model, ConvertM3p(golden, ""));
   RETURN_IF_ERROR(CompareEmbeddings(golden, model->model(), inputs, "cosine", comparison));
   ASSIGN_OR_RETURN(const JointRows rows, M3pJointRows(*model, inputs));
   const int64_t count = static_cast<int64_t>(rows.pooled.size()) / hidden;
@@ -159,13 +173,20 @@ absl::Status CompareStoredM3p(const GoldenCase& golden, Dtype dtype, GoldenCompa
   return CompareStoredLogits(golden, *model, inputs, "classifier_logits", dtype, comparison);
 }
 
+absl::StatusOr<GoldenSubject> OpenSgraf(const GoldenCase& golden) {
+  GoldenSubject subject;
+  ASSIGN_OR_RETURN(subject.inputs, ReadSgrafInputs(golden));
+  ASSIGN_OR_RETURN(subject.model, ConvertSgraf(golden));
+  return subject;
+}
+
 absl::Status CompareSgraf(const GoldenCase& golden, GoldenComparison* comparison) {
-  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadSgrafInputs(golden));
+  ASSIGN_OR_RETURN(const GoldenSubject subject, OpenSgraf(golden));
+  const auto& [inputs, model] = subject;
   const int64_t texts = static_cast<int64_t>(inputs.texts.size());
   const int64_t images = static_cast<int64_t>(inputs.images.size());
   ASSIGN_OR_RETURN(const int embedding, golden.ConfigInt("embed_size"));
   ASSIGN_OR_RETURN(const IntTensor ids, golden.Ints("captions", 2));
-  ASSIGN_OR_RETURN(const auto model, ConvertSgraf(golden));
   ASSIGN_OR_RETURN(const std::vector<float> image_rows,
                    ImageFeatureRows(model->model(), inputs.images, 0));
   const int64_t count = images == 0 ? 0 : inputs.images[0].regions.count;

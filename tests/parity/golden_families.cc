@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/base/status_macros.h"
 
 namespace sightline {
 namespace {
@@ -12,12 +13,14 @@ namespace {
 // Of what is computed in float32 throughout.
 constexpr double kExactBound = 1e-4;
 
+using Open = absl::StatusOr<GoldenSubject> (*)(const GoldenCase& golden);
 using Compare = absl::Status (*)(const GoldenCase& golden, GoldenComparison* comparison);
 using CompareStored = absl::Status (*)(const GoldenCase& golden, Dtype dtype,
                                        GoldenComparison* comparison);
 
 struct GoldenFamily {
   absl::string_view name;  // "family" in config.json
+  Open open = nullptr;
   Compare compare = nullptr;
   // Of blocks that multiply in bfloat16, about three times what that costs; 0: it has none.
   double bfloat16_bound = 0;
@@ -29,13 +32,13 @@ struct GoldenFamily {
 
 // One line per family.
 constexpr GoldenFamily kFamilies[] = {
-    {"lightningdot", &CompareLightningDot, 0.2},
-    {"lightningdot_scene_text", &CompareSceneText, 0.2},
-    {"m3p", &CompareM3p, 6e-3, &CompareStoredM3p, 1.5e-4, 5e-3},
-    {"oscar", &CompareOscar, 6e-3, &CompareStoredOscar, 1e-5, 4e-4},
-    {"sgraf", &CompareSgraf, 0, &CompareStoredSgraf, 3e-4, 2e-3},
-    {"uniter", &CompareUniter, 0.2, &CompareStoredUniter, 4e-5, 6e-4},
-    {"vldeformer", &CompareVlDeformer, 5e-3},
+    {"lightningdot", &OpenLightningDot, &CompareLightningDot, 0.2},
+    {"lightningdot_scene_text", &OpenSceneText, &CompareSceneText, 0.2},
+    {"m3p", &OpenM3p, &CompareM3p, 6e-3, &CompareStoredM3p, 1.5e-4, 5e-3},
+    {"oscar", &OpenOscar, &CompareOscar, 6e-3, &CompareStoredOscar, 1e-5, 4e-4},
+    {"sgraf", &OpenSgraf, &CompareSgraf, 0, &CompareStoredSgraf, 3e-4, 2e-3},
+    {"uniter", &OpenUniter, &CompareUniter, 0.2, &CompareStoredUniter, 4e-5, 6e-4},
+    {"vldeformer", &OpenVlDeformer, &CompareVlDeformer, 5e-3},
 };
 
 const GoldenFamily* Find(absl::string_view name) {
@@ -51,6 +54,13 @@ int Unreadable(std::ostream& out, absl::string_view message) {
 }
 
 }  // namespace
+
+absl::StatusOr<GoldenSubject> OpenGolden(const GoldenCase& golden) {
+  ASSIGN_OR_RETURN(const std::string name, golden.ConfigString("family"));
+  const GoldenFamily* family = Find(name);
+  if (family == nullptr) return absl::InvalidArgumentError("unknown family '" + name + "'");
+  return family->open(golden);
+}
 
 int CheckGolden(absl::string_view directory, GoldenPath path, std::ostream& out,
                 const Execution& execution) {

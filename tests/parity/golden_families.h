@@ -7,12 +7,24 @@
 #include <ostream>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/dtype.h"
 #include "common/models/execution.h"
 #include "tests/parity/golden_case.h"
+#include "tests/parity/golden_model.h"
 
 namespace sightline {
+
+// The model that retrieves or ranks with the inputs of its case, of any family.
+absl::StatusOr<GoldenSubject> OpenGolden(const GoldenCase& golden);
+absl::StatusOr<GoldenSubject> OpenLightningDot(const GoldenCase& golden);
+absl::StatusOr<GoldenSubject> OpenM3p(const GoldenCase& golden);
+absl::StatusOr<GoldenSubject> OpenOscar(const GoldenCase& golden);
+absl::StatusOr<GoldenSubject> OpenSceneText(const GoldenCase& golden);
+absl::StatusOr<GoldenSubject> OpenSgraf(const GoldenCase& golden);
+absl::StatusOr<GoldenSubject> OpenUniter(const GoldenCase& golden);
+absl::StatusOr<GoldenSubject> OpenVlDeformer(const GoldenCase& golden);
 
 // In the precision of the case's execution.  What each folder must expect is said in the goldens'
 // own README.

@@ -63,6 +63,12 @@ class GoldenModel {
   std::shared_ptr<const Model> model_;
 };
 
+// A folder's model and the inputs of its case.
+struct GoldenSubject {
+  GoldenInputs inputs;
+  std::unique_ptr<GoldenModel> model;
+};
+
 // Compares text_embedding, image_embedding and all pairs' inner products, as `products`.
 absl::Status CompareEmbeddings(const GoldenCase& golden, const Model& model,
                                const GoldenInputs& inputs, absl::string_view products,

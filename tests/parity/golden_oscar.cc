@@ -25,9 +25,16 @@ absl::StatusOr<std::unique_ptr<GoldenModel>> ConvertOscar(const GoldenCase& gold
 
 }  // namespace
 
+absl::StatusOr<GoldenSubject> OpenOscar(const GoldenCase& golden) {
+  GoldenSubject subject;
+  ASSIGN_OR_RETURN(subject.inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
+  ASSIGN_OR_RETURN(subject.model, ConvertOscar(golden, "softmax_match"));
+  return subject;
+}
+
 absl::Status CompareOscar(const GoldenCase& golden, GoldenComparison* comparison) {
-  ASSIGN_OR_RETURN(const GoldenInputs inputs, ReadGoldenInputs(golden, /*with_boxes=*/false));
-  ASSIGN_OR_RETURN(const auto model, ConvertOscar(golden, "softmax_match"));
+  ASSIGN_OR_RETURN(const GoldenSubject subject, OpenOscar(golden));
+  const auto& [inputs, model] = subject;
   RETURN_IF_ERROR(CompareEmbeddings(golden, model->model(), inputs, "cosine", comparison));
   ASSIGN_OR_RETURN(const std::vector<float> logits, HeadOutputs(model->model(), inputs));
   const int64_t count = static_cast<int64_t>(logits.size()) / 2;

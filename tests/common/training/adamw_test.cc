@@ -75,15 +75,43 @@ TEST_CASE("steps are those of torch::optim::AdamW, with clipping before and deca
   }
 }
 
-TEST_CASE("weight decay is for matrices and kernels only") {
-  const at::Tensor matrix = at::zeros({2, 2}), vector = at::zeros({2});
-  REQUIRE(Decays("encoder.dense.weight", matrix));
-  REQUIRE(Decays("grid.stage.0.conv.weight", at::zeros({2, 2, 3, 3})));
-  REQUIRE_FALSE(Decays("encoder.dense.bias", vector));
-  REQUIRE_FALSE(Decays("LayerNorm.weight", vector));
-  REQUIRE_FALSE(Decays("bert.embeddings.word_embeddings.weight", matrix));
-  REQUIRE_FALSE(Decays("log_scale", at::zeros({})));
-  REQUIRE(Decays("bert.img_embedding.weight", matrix));
+TEST_CASE("weight decay is for matrices and kernels only, unless another rule is chosen") {
+  const at::Tensor matrix = at::zeros({2, 2}), vector = at::zeros({2}), scalar = at::zeros({});
+  // By matrices, by name, all.
+  const auto decays = [](absl::string_view name, const at::Tensor& value) {
+    std::vector<bool> answers;
+    for (const DecayRule rule : {DecayRule::kMatrices, DecayRule::kByName, DecayRule::kAll}) {
+      answers.push_back(Decays(rule, name, value));
+    }
+    return answers;
+  };
+  using Answers = std::vector<bool>;
+  REQUIRE(decays("encoder.dense.weight", matrix) == Answers{true, true, true});
+  REQUIRE(decays("grid.stage.0.conv.weight", at::zeros({2, 2, 3, 3})) == Answers{true, true, true});
+  REQUIRE(decays("bert.img_embedding.weight", matrix) == Answers{true, true, true});
+  REQUIRE(decays("encoder.dense.bias", vector) == Answers{false, false, true});
+  REQUIRE(decays("txt_enc.cap_rnn.bias_ih_l0", vector) == Answers{false, false, true});
+  REQUIRE(decays("output.LayerNorm.weight", vector) == Answers{false, false, true});
+  REQUIRE(decays("output.LayerNorm.bias", vector) == Answers{false, false, true});
+  REQUIRE(decays("img_embeddings.img_layer_norm.weight", vector) == Answers{false, true, true});
+  REQUIRE(decays("bert.embeddings.word_embeddings.weight", matrix) == Answers{false, true, true});
+  REQUIRE(decays("log_scale", scalar) == Answers{false, false, false});
+}
+
+TEST_CASE("the rule that is chosen decides which weights shrink") {
+  for (const DecayRule rule : {DecayRule::kMatrices, DecayRule::kByName, DecayRule::kAll}) {
+    AdamWOptions options;
+    options.weight_decay = 0.5;
+    options.decays = rule;
+    const Parameters ours(1), before(1);
+    AdamW adamw({ours.named()}, options, /*average=*/false);
+    adamw.ZeroGradients();
+    adamw.Step({0}, 0.1);
+    const auto left = [](bool decays) { return decays ? 0.95 : 1.0; };
+    REQUIRE(Distance(ours.weight, before.weight * left(true)) < 1e-6);
+    REQUIRE(Distance(ours.table, before.table * left(rule != DecayRule::kMatrices)) < 1e-6);
+    REQUIRE(Distance(ours.bias, before.bias * left(rule == DecayRule::kAll)) < 1e-6);
+  }
 }
 
 TEST_CASE("a group that does not take part stays as it is, momentum and all") {

@@ -31,6 +31,24 @@ TEST_CASE("the rate rises to its peak in the warm-up and falls to its final shar
   REQUIRE(RateAt(options, 23, 24) == Approx(0.48));
 }
 
+TEST_CASE("a constant rate stays at its peak, and one by steps drops by its factor") {
+  RateOptions options;
+  options.peak = 2;
+  options.warmup_steps = 4;
+  options.decay = DecayShape::kConstant;
+  REQUIRE(RateAt(options, 1, 24) == Approx(1));
+  for (const int64_t step : {4, 13, 23}) REQUIRE(RateAt(options, step, 24) == 2);
+  options.decay = DecayShape::kStep;
+  options.drop_every = 10;
+  options.drop_factor = 0.5;
+  // Steps are counted from the stage's first one, whatever the warm-up.
+  REQUIRE(RateAt(options, 3, 24) == Approx(2));
+  REQUIRE(RateAt(options, 9, 24) == 2);
+  REQUIRE(RateAt(options, 10, 24) == 1);
+  REQUIRE(RateAt(options, 19, 24) == 1);
+  REQUIRE(RateAt(options, 20, 24) == 0.5);
+}
+
 TrainingOptions Options() {
   TrainingOptions options;
   options.bi.epochs = 2;

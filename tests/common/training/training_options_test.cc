@@ -55,10 +55,24 @@ TEST_CASE("what would do nothing, or choose by what was learnt, is refused") {
   REQUIRE_FALSE(CheckTrainingOptions(all).ok());
 }
 
+TEST_CASE("drops of the rate are for decay by steps, and that needs them") {
+  TrainingOptions options;
+  options.bi.rate.drop_every = 100;
+  const absl::Status unread = CheckTrainingOptions(options);
+  REQUIRE(absl::StrContains(unread.message(), "bi.rate.drop_every is 100, but only"));
+  options.bi.rate.decay = DecayShape::kStep;
+  REQUIRE(CheckTrainingOptions(options).ok());
+  options.joint.rate.decay = DecayShape::kStep;
+  const absl::Status missing = CheckTrainingOptions(options);
+  REQUIRE(absl::StrContains(missing.message(), "joint.rate.drop_every is 0"));
+}
+
 TEST_CASE("a description tells options apart that give other weights") {
   const std::string text = DescribeTrainingOptions(TrainingOptions());
   REQUIRE(absl::StrContains(text, "joint.queries=16\n"));
   REQUIRE(absl::StrContains(text, "bi.loss=contrastive\n"));
+  REQUIRE(absl::StrContains(text, "bi.rate.decay=cosine\n"));
+  REQUIRE(absl::StrContains(text, "adamw.decays=matrices\n"));
   TrainingOptions other;
   other.adamw.beta2 = 0.99;
   REQUIRE(DescribeTrainingOptions(other) != text);

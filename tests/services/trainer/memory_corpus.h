@@ -17,11 +17,12 @@ namespace sightline {
 class MemoryCorpus : public CorpusReader {
  public:
   void Add(const std::string& id, const std::string& bytes,
-           std::vector<CorpusCaption> captions = {}) {
+           std::vector<CorpusCaption> captions = {}, absl::optional<Split> split = {}) {
     CorpusItem item;
     item.item_id = id;
     item.path = "/pictures/" + id;
     item.captions = std::move(captions);
+    item.split = split;
     items_.push_back(std::move(item));
     pictures_[id] = bytes;
   }

@@ -1,6 +1,7 @@
 #include "services/trainer/prepare_job.h"
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -171,6 +172,35 @@ TEST_CASE_METHOD(Fixture, "a near duplicate goes where the smallest id goes") {
   REQUIRE(items[4]["group"] == 2);
   REQUIRE(items[2]["split"] == "validation");
   REQUIRE(items[4]["split"] == "validation");
+}
+
+TEST_CASE_METHOD(Fixture, "a split that the corpus says holds, and binds near duplicates") {
+  // By their ids they would be to learn from.
+  corpus.Add("item/3", Picture(6), {}, Split::kHeldOut);
+  corpus.Add("item/4", Picture(6));
+  corpus.Add("item/5", Picture(7), {}, Split::kValidation);
+  corpus.Add("item/6", Picture(7), {}, Split::kTrain);
+  REQUIRE(Run().ok());
+  std::map<std::string, std::string> splits;
+  for (const nlohmann::json& item : Items()) splits[item["item_id"]] = item["split"];
+  REQUIRE(splits["item/3"] == "held_out");
+  REQUIRE(splits["item/4"] == "held_out");
+  REQUIRE(splits["item/5"] == "validation");
+  REQUIRE(splits["item/6"] == "train");
+}
+
+TEST_CASE_METHOD(Fixture, "companions that their own set holds out are not learnt from") {
+  MemoryCorpus companions;
+  companions.Add("b/1", Picture(7), {{"en", "red fish"}}, Split::kHeldOut);
+  companions.Add("b/2", Picture(8), {{"en", "red fish"}}, Split::kValidation);
+  companions.Add("b/3", Picture(9), {{"en", "red fish"}}, Split::kTrain);
+  Progress progress(Silent(), Clock::Real());
+  const auto summary = PrepareJob(options, CorporaOf(corpus), &progress, CorporaOf(companions))
+                           .Run(CallContext::Unbounded());
+  REQUIRE(summary.ok());
+  REQUIRE(summary->companions == 1);
+  REQUIRE(summary->refused_companions == 2);
+  REQUIRE_THAT(Read(kSkippedFile), Catch::Contains("is held_out in its own set"));
 }
 
 TEST_CASE_METHOD(Fixture, "pictures without captions are learnt by name where it is asked for") {

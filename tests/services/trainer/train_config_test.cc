@@ -37,7 +37,8 @@ std::string AnotherThan(const std::string& name, const std::string& value) {
   if (name == "bi.concepts" || name == "text.epochs") return "2";
   const std::vector<std::pair<std::string, std::string>> words = {
       {"float32", "bfloat16"},  {"bfloat16", "float32"}, {"cosine", "linear"},
-      {"contrastive", "hinge"}, {"true", "false"},       {"false", "true"}};
+      {"contrastive", "hinge"}, {"true", "false"},       {"false", "true"},
+      {"matrices", "by_name"}};
   for (const auto& [word, other] : words) {
     if (value == word) return other;
   }
@@ -74,8 +75,9 @@ TEST_CASE("every option that decides the weights has a key of its own name") {
   REQUIRE(defaults.size() > 30);
   for (size_t i = 0; i < defaults.size(); ++i) {
     const auto& [name, value] = defaults[i];
-    // One wrong pair for each right one: it needs other options to change with it.
-    if (name == "joint.loss") continue;
+    // These need other options to change with them: one wrong pair for each right one; decay
+    // by steps.
+    if (name == "joint.loss" || absl::EndsWith(name, ".drop_every")) continue;
     const std::string other = AnotherThan(name, value);
     // "auto" excludes with_validation.
     const auto config = Read(absl::StrCat(kPaths, "combination: replace\n", Nested(name, other)));
@@ -86,6 +88,18 @@ TEST_CASE("every option that decides the weights has a key of its own name") {
       INFO("changes " << described[k].first);
       REQUIRE((described[k] != defaults[k]) == (k == i));
     }
+  }
+}
+
+TEST_CASE("a rate that drops by steps is read in every stage") {
+  for (const char* stage : {"text", "bi", "joint"}) {
+    const auto config =
+        Read(absl::StrCat(kPaths, stage, ":\n  rate:\n    decay: step\n    drop_every: 300\n"));
+    INFO(stage << "  " << config.status());
+    REQUIRE(config.ok());
+    const std::string text = DescribeTrainingOptions(config->options);
+    REQUIRE(absl::StrContains(text, absl::StrCat(stage, ".rate.decay=step\n")));
+    REQUIRE(absl::StrContains(text, absl::StrCat(stage, ".rate.drop_every=300\n")));
   }
 }
 

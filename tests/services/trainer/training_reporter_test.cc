@@ -49,7 +49,7 @@ ValidationReport Validation() {
 class Fixture {
  public:
   std::unique_ptr<TrainingReporter> Open() {
-    TrainingReporter::Options options;
+    RunLog::Options options;
     options.metrics_path = dir.File("metrics.jsonl");
     options.terminal = true;
     options.write = [this](absl::string_view text) { drawn.append(text.data(), text.size()); };
@@ -139,7 +139,7 @@ TEST_CASE_METHOD(Fixture, "validations stay on the terminal, steps are drawn ove
 }
 
 TEST_CASE("metrics that cannot be opened are an error that names them") {
-  TrainingReporter::Options options;
+  RunLog::Options options;
   options.metrics_path = "/nowhere/metrics.jsonl";
   const absl::Status status = TrainingReporter::Create(options).status();
   REQUIRE(absl::IsNotFound(status));

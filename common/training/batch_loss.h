@@ -1,0 +1,63 @@
+// The loss of a batch and its gradients: a network, an objective, and passes that fit into memory.
+//
+//   ASSIGN_OR_RETURN(Loss loss, AddGradients(*objective, options, batch, &learner));
+//
+// A loss that sees the whole batch, as towers' do, and a batch that does not fit with gradients:
+// all embeddings are computed without them, the loss gives each embedding its gradient, and each
+// pass is computed again to hand that on ("Scaling Deep Contrastive Learning Batch Size under
+// Memory Limited Setup", Gao et al., 2021).  But for rounding and dropout,
+// which each pass draws for itself, numbers are those of one pass; dropout draws the same both
+// times.  What a text or a picture brings to its pairs is drawn once for all of them.
+//
+// Includes torch: only .cc files of common/training and its tests include this.
+#ifndef SIGHTLINE_COMMON_TRAINING_BATCH_LOSS_H_
+#define SIGHTLINE_COMMON_TRAINING_BATCH_LOSS_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/models/network/trainable_network.h"
+#include "common/training/objectives/loss.h"
+#include "common/training/objectives/registry.h"
+
+namespace sightline {
+
+// What a step learns from, as the network reads it.  What spans and pointers name outlives the
+// step.
+struct PairBatch {
+  // B texts and B + D images; image i < B is right for text i.
+  std::vector<TokenSpan> texts;
+  std::vector<const ImageNumbers*> images;
+  // As tower_losses.h has it; undefined where nothing is related.
+  at::Tensor related;
+  // Of an objective over pairs: problems of `candidates` pairs each, one after another, of which
+  // the first is right.  Numbers of texts and images.
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  int64_t candidates = 0;
+};
+
+struct BatchLossOptions {
+  ObjectiveOptions objective;
+  // Most rows (tokens and regions) that are computed at once, unless one item has more; 0: any
+  // number.  An objective over a matrix of pairs is computed at once in any case, since norms over
+  // a batch see it whole.
+  int64_t pass_rows = 0;
+  // Of dropout.
+  uint64_t seed = 0;
+};
+
+// Adds the loss's gradients to those of the module, and to that of `log_scale` where the objective
+// reads one.  Returns the loss without its graph.  InvalidArgument for an objective that is not of
+// texts and images (masked tokens, ...), for a network that lacks the towers or the scores that it
+// reads, and for a batch that lacks the rest.
+absl::StatusOr<Loss> AddGradients(const Objective& objective, const BatchLossOptions& options,
+                                  const PairBatch& batch, const TrainableNetwork& learner,
+                                  const at::Tensor& log_scale = {});
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_TRAINING_BATCH_LOSS_H_

@@ -1,0 +1,160 @@
+#include "common/training/pair_corpus.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+#include "common/dataset/caption_rule.h"
+
+namespace sightline {
+namespace {
+
+constexpr int64_t kMostFeatureBytes =
+    int64_t{limits::kMaxRegions} * limits::kMaxRegionFeatureSize * int64_t{sizeof(float)};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
+    std::vector<std::unique_ptr<CorpusReader>> corpora, const PairCorpusOptions& options) {
+  auto opened = absl::WrapUnique(new PairCorpus());
+  for (const auto& reader : corpora) RETURN_IF_ERROR(opened->Add(*reader, options));
+  opened->readers_ = std::move(corpora);
+  if (opened->pictures_.empty()) {
+    return absl::InvalidArgumentError(
+        "no picture has a caption to learn from; are the languages and the splits those of the "
+        "corpora?");
+  }
+  RETURN_IF_ERROR(opened->FindTwins());
+  opened->NumberWords();
+  return opened;
+}
+
+absl::Status PairCorpus::Add(const CorpusReader& reader, const PairCorpusOptions& options) {
+  const int width = reader.region_feature_size();
+  if (width == 0) {
+    return absl::InvalidArgumentError(
+        "a corpus holds pictures, and what is learnt here reads regions; make them with "
+        "sightlinectl import-regions");
+  }
+  if (region_feature_size_ != 0 && width != region_feature_size_) {
+    return absl::InvalidArgumentError(absl::StrCat("one corpus has regions of ",
+                                                   region_feature_size_, " numbers, another of ",
+                                                   width, "; a model reads one width"));
+  }
+  region_feature_size_ = width;
+  ASSIGN_OR_RETURN(CorpusListing listing, reader.List());
+  for (CorpusItem& item : listing.items) {
+    if (options.wanted == nullptr || options.wanted(item)) {
+      AddPicture(reader, std::move(item), options);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void PairCorpus::AddPicture(const CorpusReader& reader, CorpusItem item,
+                            const PairCorpusOptions& options) {
+  Picture picture;
+  picture.reader = &reader;
+  picture.first_caption = caption_count();
+  std::map<std::string, int> taken;
+  for (CorpusCaption& caption : item.captions) {
+    if (!WantsLanguage(options.languages, caption.language)) continue;
+    int& of_language = taken[caption.language];
+    if (options.captions_per_picture > 0 && of_language == options.captions_per_picture) continue;
+    captions_.push_back({std::move(caption.text), picture_count(), 0});
+    ++of_language;
+    ++picture.caption_count;
+  }
+  if (picture.caption_count == 0) return;
+  item.captions.clear();
+  picture.item = std::move(item);
+  pictures_.push_back(std::move(picture));
+}
+
+absl::Status PairCorpus::FindTwins() const {
+  std::unordered_set<std::string> ids;
+  for (const Picture& picture : pictures_) {
+    if (!ids.insert(picture.item.item_id).second) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "two corpora have a picture ", picture.item.item_id, "; give one of them an id_prefix"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void PairCorpus::NumberWords() {
+  std::unordered_map<std::string, int32_t> numbers;
+  for (Caption& caption : captions_) {
+    const auto number = static_cast<int32_t>(numbers.size());
+    caption.words = numbers.emplace(NormalizeWords(caption.text), number).first->second;
+    pictures_[caption.picture].words.push_back(caption.words);
+  }
+  for (Picture& picture : pictures_) std::sort(picture.words.begin(), picture.words.end());
+}
+
+bool PairCorpus::MayBeRight(int64_t caption, int64_t picture) const {
+  const std::vector<int32_t>& words = pictures_[picture].words;
+  return std::binary_search(words.begin(), words.end(), captions_[caption].words);
+}
+
+absl::Status PairCorpus::CheckTellable() const {
+  std::unordered_map<int32_t, int64_t> pictures_of;  // by words
+  for (const Picture& picture : pictures_) {
+    for (size_t i = 0; i < picture.words.size(); ++i) {
+      if (i == 0 || picture.words[i] != picture.words[i - 1]) ++pictures_of[picture.words[i]];
+    }
+  }
+  for (const Caption& caption : captions_) {
+    if (pictures_of[caption.words] == picture_count()) {
+      return absl::InvalidArgumentError(absl::StrCat("\"", caption.text, "\" may be right for all ",
+                                                     picture_count(), " pictures"));
+    }
+  }
+  for (const Picture& picture : pictures_) {
+    std::vector<int32_t> words = picture.words;
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+    if (words.size() == pictures_of.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("all captions may be right for ", picture.item.item_id));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string PairCorpus::Digest() const {
+  Sha256 hash;
+  const auto add = [&](const std::string& text) {
+    hash.Update(absl::StrCat(text.size(), ":"));
+    hash.Update(text);
+  };
+  for (const Picture& picture : pictures_) {
+    add(picture.item.item_id);
+    for (int64_t i = 0; i < picture.caption_count; ++i) {
+      add(captions_[picture.first_caption + i].text);
+    }
+    add("");
+  }
+  return hash.Hex();
+}
+
+absl::StatusOr<ImageInput> PairCorpus::ReadPicture(int64_t picture) const {
+  const Picture& from = pictures_[picture];
+  absl::StatusOr<RegionSet> regions = from.reader->ReadRegions(from.item, kMostFeatureBytes);
+  if (!regions.ok()) {
+    return absl::Status(regions.status().code(),
+                        absl::StrCat(from.item.item_id, ": ", regions.status().message()));
+  }
+  ImageInput input;
+  input.regions = *std::move(regions);
+  input.tags = from.item.tags;
+  input.ocr_tokens = from.item.ocr_tokens;
+  return input;
+}
+
+}  // namespace sightline

@@ -1,0 +1,94 @@
+// Pictures as regions, with their captions, to learn from: what corpora list.  Captions are held
+// in memory; regions are read when they are asked for.
+//
+// No torch in here.
+#ifndef SIGHTLINE_COMMON_TRAINING_PAIR_CORPUS_H_
+#define SIGHTLINE_COMMON_TRAINING_PAIR_CORPUS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/dataset/corpus.h"
+#include "common/image/image_input.h"
+
+namespace sightline {
+
+struct PairCorpusOptions {
+  // Captions in other languages are passed over.
+  std::vector<std::string> languages = {"en"};
+  // Captions of a picture that are taken in each language, the first ones; 0: all.
+  int captions_per_picture = 0;
+  // Which pictures are taken; null: all.
+  std::function<bool(const CorpusItem& item)> wanted;
+};
+
+// Immutable, thread-safe.
+class PairCorpus {
+ public:
+  // Pictures without a caption that is taken are left out.  InvalidArgument for a corpus of
+  // pictures, corpora of different widths, an id of two pictures, or if nothing is left; else as
+  // the readers.
+  static absl::StatusOr<std::unique_ptr<PairCorpus>> Open(
+      std::vector<std::unique_ptr<CorpusReader>> corpora, const PairCorpusOptions& options);
+
+  // By corpus, then by id.
+  int64_t picture_count() const { return static_cast<int64_t>(pictures_.size()); }
+  // By picture, in each one's order.
+  int64_t caption_count() const { return static_cast<int64_t>(captions_.size()); }
+  // Numbers in a region's feature.
+  int region_feature_size() const { return region_feature_size_; }
+
+  const std::string& item_id(int64_t picture) const { return pictures_[picture].item.item_id; }
+  const std::string& caption(int64_t caption) const { return captions_[caption].text; }
+  int64_t picture_of(int64_t caption) const { return captions_[caption].picture; }
+  int64_t first_caption(int64_t picture) const { return pictures_[picture].first_caption; }
+  int64_t caption_count(int64_t picture) const { return pictures_[picture].caption_count; }
+
+  // Whether a caption may be right for a picture: it is one of its own, or has the words of one
+  // (NormalizeWords).
+  bool MayBeRight(int64_t caption, int64_t picture) const;
+
+  // Whether every caption has a picture that is wrong for it, and every picture such a caption:
+  // InvalidArgument, naming one that has none.
+  absl::Status CheckTellable() const;
+
+  // SHA-256 over ids and captions, in hex.
+  std::string Digest() const;
+
+  // With tags and words to be read in it.  Errors as ReadRegions, and name the picture.
+  absl::StatusOr<ImageInput> ReadPicture(int64_t picture) const;
+
+ private:
+  struct Picture {
+    const CorpusReader* reader = nullptr;
+    CorpusItem item;  // without captions
+    int64_t first_caption = 0;
+    int64_t caption_count = 0;
+    std::vector<int32_t> words;  // of its captions, see Caption; sorted
+  };
+  struct Caption {
+    std::string text;
+    int64_t picture = 0;
+    int32_t words = 0;  // equal for captions of the same words
+  };
+
+  PairCorpus() = default;
+  absl::Status Add(const CorpusReader& reader, const PairCorpusOptions& options);
+  void AddPicture(const CorpusReader& reader, CorpusItem item, const PairCorpusOptions& options);
+  absl::Status FindTwins() const;
+  void NumberWords();
+
+  std::vector<std::unique_ptr<CorpusReader>> readers_;
+  std::vector<Picture> pictures_;
+  std::vector<Caption> captions_;
+  int region_feature_size_ = 0;
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_TRAINING_PAIR_CORPUS_H_

@@ -1,0 +1,556 @@
+#include "common/training/recipe_trainer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/base/files.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+#include "common/models/inference.h"
+#include "common/models/network/autocast.h"
+#include "common/models/network/weights.h"
+#include "common/models/trainable.h"
+#include "common/training/adamw.h"
+#include "common/training/batch_loss.h"
+#include "common/training/checkpoint.h"
+#include "common/training/development.h"
+#include "common/training/schedule.h"
+#include "common/training/task_options.h"
+#include "common/training/training_device.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kJobFact[] = "job", kStepFact[] = "step", kCountsFact[] = "step_counts";
+constexpr char kLookedStepFact[] = "looked_step";
+constexpr char kBestStepFact[] = "best_step", kBestScoreFact[] = "best_score";
+// Goes up when the same job would end in other weights.
+constexpr int kTrainerVersion = 1;
+constexpr char kLogScale[] = "log_scale";
+constexpr double kMostLogScale = 4.605170185988092;  // ln 100
+
+// A task as a run has it.
+struct Task {
+  const TaskRecipe* recipe = nullptr;
+  const Objective* objective = nullptr;
+  ObjectiveOptions options;
+  std::unique_ptr<PairSampler> sampler;
+  std::vector<size_t> groups;  // of parameters that it teaches
+
+  bool of_pairs() const { return objective->reads == ObjectiveReads::kPairLogits; }
+};
+
+// What a task's step shows, and what it points to.
+struct Shown {
+  std::vector<ImageNumbers> numbers;
+  PairBatch batch;
+};
+
+// One run, from the first step or a checkpoint to the bundle.
+class RecipeTrainer {
+ public:
+  RecipeTrainer(const RecipeJob& job, std::unique_ptr<TrainableNetwork> learner, c10::Device device,
+                RecipeObserver* observer, const CallContext& call)
+      : job_(job),
+        recipe_(job.recipe),
+        learner_(std::move(learner)),
+        device_(device),
+        observer_(*observer),
+        call_(call),
+        start_(call.clock()->Now()),
+        window_start_(start_),
+        checkpoint_time_(start_) {}
+
+  absl::StatusOr<RecipeResult> Run() {
+    RETURN_IF_ERROR(ReadCaptions());
+    RETURN_IF_ERROR(MakeTasks());
+    RETURN_IF_ERROR(CheckPictures(*job_.learnt));
+    if (job_.development != nullptr) RETURN_IF_ERROR(CheckPictures(*job_.development));
+    RETURN_IF_ERROR(MakeOptimizer());
+    RETURN_IF_ERROR(Resume());
+    learner_->module->train();
+    // What the run was stopped at.
+    if (step_ > 0) RETURN_IF_ERROR(LookIfDue());
+    window_start_ = call_.clock()->Now();
+    while (step_ < recipe_.steps) {
+      const absl::Status alive = call_.Check("train");
+      if (!alive.ok()) {
+        RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+        return alive;
+      }
+      RETURN_IF_ERROR(Step());
+      RETURN_IF_ERROR(AfterStep());
+    }
+    return Finish();
+  }
+
+ private:
+  // Means of one task's steps since the last report, on the device.
+  struct Window {
+    int64_t steps = 0;
+    at::Tensor loss, first;
+  };
+
+  absl::Status ReadCaptions() {
+    for (int64_t i = 0; i < job_.learnt->caption_count(); ++i) {
+      auto tokens = learner_->text->Tokenize(job_.learnt->caption(i));
+      if (!tokens.ok()) {
+        return absl::Status(
+            tokens.status().code(),
+            absl::StrCat("a caption of ", job_.learnt->item_id(job_.learnt->picture_of(i)), ": ",
+                         tokens.status().message()));
+      }
+      tokens_.push_back(std::move(tokens->ids));
+    }
+    return absl::OkStatus();
+  }
+
+  // Reads every picture once, so that none ends a run that has learnt for hours.
+  absl::Status CheckPictures(const PairCorpus& corpus) {
+    constexpr size_t kMostNamed = 10;
+    std::vector<std::string> problems;
+    int64_t count = 0;
+    for (int64_t i = 0; i < corpus.picture_count(); ++i) {
+      RETURN_IF_ERROR(call_.Check("read the pictures"));
+      const absl::Status read = ReadNumbers(corpus, i).status();
+      if (read.ok()) continue;
+      ++count;
+      if (problems.size() < kMostNamed) problems.emplace_back(read.message());
+    }
+    if (count == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the network cannot read ", count, " of ", corpus.picture_count(),
+        " pictures; leave them out, or take another model: ", absl::StrJoin(problems, "; "),
+        count > static_cast<int64_t>(kMostNamed) ? "; ..." : ""));
+  }
+
+  absl::StatusOr<ImageNumbers> ReadNumbers(const PairCorpus& corpus, int64_t picture) const {
+    ASSIGN_OR_RETURN(const ImageInput input, corpus.ReadPicture(picture));
+    auto numbers = learner_->network->ReadImage(input);
+    if (numbers.ok()) return numbers;
+    return absl::Status(numbers.status().code(),
+                        absl::StrCat(corpus.item_id(picture), " ", numbers.status().message()));
+  }
+
+  absl::Status MakeTasks() {
+    for (size_t i = 0; i < recipe_.tasks.size(); ++i) {
+      const TaskRecipe& recipe = recipe_.tasks[i];
+      Task task;
+      task.recipe = &recipe;
+      ASSIGN_OR_RETURN(task.objective, FindObjective(recipe.objective));
+      task.options = OptionsOf(*task.objective, recipe);
+      if (task.of_pairs()) RETURN_IF_ERROR(job_.learnt->CheckTellable());
+      task.sampler = std::make_unique<PairSampler>(
+          job_.learnt, recipe.unit, SeedOf(recipe_.seed, RandomStream::kTaskDraws, i));
+      tasks_.push_back(std::move(task));
+    }
+    windows_.resize(tasks_.size());
+    task_steps_.resize(tasks_.size(), 0);
+    return absl::OkStatus();
+  }
+
+  // Parameters that the same tasks teach form a group, so that a step leaves the others alone,
+  // moments and decay included.  Who teaches what, a backward pass of each task says.
+  absl::Status MakeOptimizer() {
+    log_scale_ = at::full({}, -std::log(recipe_.initial_temperature),
+                          at::TensorOptions().dtype(at::kFloat).device(device_))
+                     .set_requires_grad(true);
+    std::map<std::string, std::vector<bool>> taught;
+    const auto parameters = learner_->module->named_parameters();
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      RETURN_IF_ERROR(AddGradientsOf(i, /*number=*/0).status());
+      const auto note = [&](const std::string& name, at::Tensor value) {
+        auto& by = taught.emplace(name, std::vector<bool>(tasks_.size())).first->second;
+        by[i] = value.grad().defined();
+        value.mutable_grad() = at::Tensor();
+      };
+      for (const auto& parameter : parameters) note(parameter.key(), parameter.value());
+      note(kLogScale, log_scale_);
+    }
+    std::map<std::vector<bool>, std::vector<NamedParameter>> groups;
+    for (const auto& parameter : parameters) {
+      groups[taught[parameter.key()]].push_back({parameter.key(), parameter.value()});
+    }
+    groups[taught[kLogScale]].push_back({kLogScale, log_scale_});
+    std::vector<std::vector<NamedParameter>> in_order;
+    for (const auto& [by, members] : groups) {
+      for (size_t i = 0; i < tasks_.size(); ++i) {
+        if (by[i]) tasks_[i].groups.push_back(in_order.size());
+      }
+      in_order.push_back(members);
+    }
+    optimizer_ = std::make_unique<AdamW>(in_order, recipe_.adamw, /*average=*/false);
+    return absl::OkStatus();
+  }
+
+  size_t TaskOf(int64_t step) const {
+    if (recipe_.order == TaskOrder::kInTurn) return static_cast<size_t>(step) % tasks_.size();
+    double all = 0;
+    for (const Task& task : tasks_) all += task.recipe->share;
+    double drawn = Random(SeedOf(recipe_.seed, RandomStream::kTasks, step)).Uniform() * all;
+    size_t i = 0;
+    while (i + 1 < tasks_.size() && drawn >= tasks_[i].recipe->share) {
+      drawn -= tasks_[i].recipe->share;
+      ++i;
+    }
+    return i;
+  }
+
+  absl::StatusOr<Shown> Show(Task& task, int64_t number) const {
+    const TaskRecipe& recipe = *task.recipe;
+    Shown shown;
+    DrawnBatch drawn;
+    if (task.of_pairs()) {
+      DrawnProblems problems = task.sampler->Problems(number, recipe.batch, recipe.candidates,
+                                                      recipe.sides, recipe.text_negatives);
+      drawn = std::move(problems.batch);
+      shown.batch.pairs = std::move(problems.pairs);
+      shown.batch.candidates = recipe.candidates;
+    } else {
+      drawn = task.sampler->Batch(number, recipe.batch);
+      if (!recipe.counts_relatives) {
+        std::vector<uint8_t> related = task.sampler->Related(drawn);
+        const auto size = static_cast<int64_t>(drawn.captions.size());
+        shown.batch.related = at::from_blob(related.data(), {size, size}, at::kByte)
+                                  .to(device_, at::kBool, /*non_blocking=*/false, /*copy=*/true);
+      }
+    }
+    for (const int64_t picture : drawn.pictures) {
+      ASSIGN_OR_RETURN(shown.numbers.emplace_back(), ReadNumbers(*job_.learnt, picture));
+    }
+    for (const ImageNumbers& image : shown.numbers) shown.batch.images.push_back(&image);
+    for (const int64_t caption : drawn.captions) shown.batch.texts.emplace_back(tokens_[caption]);
+    return shown;
+  }
+
+  // Of the `number`-th step of task `i`.
+  absl::StatusOr<Loss> AddGradientsOf(size_t i, int64_t number) {
+    Task& task = tasks_[i];
+    ASSIGN_OR_RETURN(const Shown shown, Show(task, number));
+    BatchLossOptions options;
+    options.objective = task.options;
+    options.pass_rows = recipe_.pass_rows;
+    options.seed =
+        SeedOf(SeedOf(recipe_.seed, RandomStream::kTaskDraws, i), RandomStream::kDropout, number);
+    return AddGradients(*task.objective, options, shown.batch, *learner_, log_scale_);
+  }
+
+  absl::Status Step() {
+    const size_t i = TaskOf(step_);
+    optimizer_->ZeroGradients();
+    ASSIGN_OR_RETURN(const Loss loss, AddGradientsOf(i, task_steps_[i]));
+    last_rate_ = RateAt(recipe_.rate, step_, recipe_.steps);
+    last_norm_ = optimizer_->Step(tasks_[i].groups, last_rate_);
+    {
+      const at::NoGradGuard no_grad;
+      log_scale_.clamp_max_(kMostLogScale);
+    }
+    Window& window = windows_[i];
+    const at::Tensor first = loss.first.defined() ? loss.first : at::zeros_like(loss.value);
+    window.loss = window.steps == 0 ? loss.value : window.loss + loss.value;
+    window.first = window.steps == 0 ? first : window.first + first;
+    ++window.steps;
+    window_items_ += tasks_[i].recipe->batch;
+    ++window_steps_;
+    ++task_steps_[i];
+    ++step_;
+    return absl::OkStatus();
+  }
+
+  absl::Status AfterStep() {
+    const bool ends = step_ == recipe_.steps;
+    if (window_steps_ >= job_.report_every || ends) RETURN_IF_ERROR(Report());
+    const absl::Time begin = call_.clock()->Now();
+    RETURN_IF_ERROR(LookIfDue());
+    if (ends || call_.clock()->Now() - checkpoint_time_ >= job_.checkpoint_every) {
+      RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+    }
+    window_start_ += call_.clock()->Now() - begin;
+    return absl::OkStatus();
+  }
+
+  absl::Status Report() {
+    RecipeStepReport report;
+    report.step = step_;
+    report.steps = recipe_.steps;
+    for (size_t i = 0; i < tasks_.size(); ++i) {
+      Window& window = windows_[i];
+      if (window.steps == 0) continue;
+      const double steps = static_cast<double>(window.steps);
+      report.tasks.push_back({recipe_.tasks[i].objective, window.steps,
+                              window.loss.item<double>() / steps,
+                              window.first.item<double>() / steps});
+      if (!std::isfinite(report.tasks.back().loss)) {
+        return absl::InternalError(absl::StrCat("the loss of ", recipe_.tasks[i].objective,
+                                                " is not finite any more at step ", step_,
+                                                "; start again with a lower rate or a longer "
+                                                "warm-up"));
+      }
+      window = Window();
+    }
+    report.rate = last_rate_;
+    report.gradient_norm = last_norm_.item<double>();
+    report.temperature = LearnsScale() ? std::exp(-log_scale_.item<double>()) : 0;
+    const absl::Time now = call_.clock()->Now();
+    const absl::Duration took = now - window_start_;
+    const double seconds = absl::ToDoubleSeconds(took);
+    if (seconds > 0) report.items_per_second = static_cast<double>(window_items_) / seconds;
+    report.elapsed = now - start_;
+    report.remaining = took * (recipe_.steps - step_) / std::max<int64_t>(window_steps_, 1);
+    window_start_ = now;
+    window_items_ = window_steps_ = 0;
+    observer_.OnStep(report);
+    return absl::OkStatus();
+  }
+
+  bool LearnsScale() const {
+    return std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
+      return task.objective->reads == ObjectiveReads::kScaledTowerRows;
+    });
+  }
+
+  // What the tasks teach.
+  std::vector<DevelopmentWay> Ways() const {
+    std::vector<DevelopmentWay> ways;
+    const auto teach = [&](bool towers) {
+      return std::any_of(tasks_.begin(), tasks_.end(), [&](const Task& task) {
+        return towers == (task.objective->reads == ObjectiveReads::kTowerRows ||
+                          task.objective->reads == ObjectiveReads::kScaledTowerRows);
+      });
+    };
+    if (teach(/*towers=*/true)) ways.push_back(DevelopmentWay::kTowers);
+    if (teach(/*towers=*/false)) ways.push_back(DevelopmentWay::kPairs);
+    return ways;
+  }
+
+  absl::Status LookIfDue() {
+    const bool due =
+        step_ == recipe_.steps || (recipe_.develop_every > 0 && step_ % recipe_.develop_every == 0);
+    if (job_.development == nullptr || !due || looked_step_ == step_) return absl::OkStatus();
+    const absl::Status looked = Look();
+    if (looked.ok()) {
+      looked_step_ = step_;
+    } else {
+      RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+    }
+    return looked;
+  }
+
+  absl::Status Look() {
+    ASSIGN_OR_RETURN(
+        DevelopmentReport report,
+        LookAtDevelopment(*learner_, *job_.development, recipe_.develop_pictures, Ways(), call_));
+    report.step = step_;
+    const bool best = best_.empty() || report.score > development_.score;
+    if (best) {
+      development_ = report;
+      best_ = Weights();
+      for (auto& [name, value] : best_) value = value.clone();
+    }
+    observer_.OnDevelopment(report, best);
+    return absl::OkStatus();
+  }
+
+  // All that a bundle is written of, where it lies: parameters and buffers.
+  std::map<std::string, at::Tensor> Weights() const {
+    std::map<std::string, at::Tensor> weights;
+    for (const auto& item : learner_->module->named_parameters()) {
+      weights[item.key()] = item.value().detach();
+    }
+    for (const auto& item : learner_->module->named_buffers()) weights[item.key()] = item.value();
+    return weights;
+  }
+
+  // A checkpoint's tensors, where they lie.
+  std::map<std::string, at::Tensor> State() const {
+    std::map<std::string, at::Tensor> state = optimizer_->State();
+    for (const auto& item : learner_->module->named_buffers()) {
+      state[absl::StrCat("buffer/", item.key())] = item.value();
+    }
+    for (const auto& [name, value] : best_) state[absl::StrCat("best/", name)] = value;
+    return state;
+  }
+
+  std::string Describe() const {
+    return absl::StrCat(
+        "trainer=", kTrainerVersion, "\n", DescribeRecipe(recipe_), "start=", job_.start->id,
+        "\nlearnt=", job_.learnt->Digest(),
+        "\ndevelopment=", job_.development == nullptr ? "none" : job_.development->Digest(), "\n");
+  }
+
+  absl::Status WriteCheckpointUnlessDone() {
+    if (job_.checkpoint_directory.empty() || step_ == checkpoint_step_) return absl::OkStatus();
+    // Weights that are spoilt must not take the place of sound ones.
+    if (!std::isfinite(last_norm_.item<double>())) {
+      return absl::InternalError(
+          absl::StrCat("the gradient is not finite at step ", step_,
+                       "; no checkpoint was written; start again with a lower rate"));
+    }
+    TrainingCheckpoint checkpoint;
+    checkpoint.facts[kJobFact] = Describe();
+    checkpoint.facts[kStepFact] = absl::StrCat(step_);
+    checkpoint.facts[kCountsFact] = absl::StrJoin(optimizer_->step_counts(), ",");
+    checkpoint.facts[kLookedStepFact] = absl::StrCat(looked_step_);
+    if (!best_.empty()) {
+      checkpoint.facts[kBestStepFact] = absl::StrCat(development_.step);
+      checkpoint.facts[kBestScoreFact] = absl::StrFormat("%.17g", development_.score);
+    }
+    checkpoint.tensors = State();
+    ASSIGN_OR_RETURN(const WrittenCheckpoint written,
+                     WriteCheckpoint(job_.checkpoint_directory, step_, checkpoint));
+    checkpoint_step_ = step_;
+    checkpoint_time_ = call_.clock()->Now();
+    observer_.OnCheckpoint(step_, written.path, written.byte_count);
+    return absl::OkStatus();
+  }
+
+  absl::Status Resume() {
+    if (job_.checkpoint_directory.empty()) return absl::OkStatus();
+    std::vector<std::string> damaged;
+    auto found = ReadNewestCheckpoint(job_.checkpoint_directory, &damaged);
+    for (const std::string& problem : damaged) {
+      observer_.OnNote(absl::StrCat("passed over a damaged checkpoint: ", problem));
+    }
+    if (absl::IsNotFound(found.status())) return absl::OkStatus();
+    RETURN_IF_ERROR(found.status());
+    const std::string differences = LineDifferences(found->facts[kJobFact], Describe());
+    if (!differences.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(job_.checkpoint_directory, " holds a checkpoint of another job (",
+                       differences, "); go back to its options or choose another folder"));
+    }
+    RETURN_IF_ERROR(TakeUp(&*found));
+    observer_.OnNote(absl::StrCat("continues behind step ", step_, " of ", recipe_.steps));
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeUp(TrainingCheckpoint* checkpoint) {
+    const auto contradicts = [&] {
+      return absl::DataLossError(absl::StrCat("the checkpoint of ", job_.checkpoint_directory,
+                                              " contradicts itself; remove it"));
+    };
+    std::vector<int64_t> counts;
+    for (const absl::string_view text : absl::StrSplit(checkpoint->facts[kCountsFact], ',')) {
+      int64_t count = 0;
+      if (absl::SimpleAtoi(text, &count) && count >= 0) counts.push_back(count);
+    }
+    int64_t step = -1;
+    if (!absl::SimpleAtoi(checkpoint->facts[kStepFact], &step) || step < 1 ||
+        step > recipe_.steps ||
+        !absl::SimpleAtoi(checkpoint->facts[kLookedStepFact], &looked_step_) ||
+        counts.size() != optimizer_->step_counts().size()) {
+      return contradicts();
+    }
+    if (const auto best = checkpoint->facts.find(kBestStepFact); best != checkpoint->facts.end()) {
+      if (!absl::SimpleAtoi(best->second, &development_.step) ||
+          !absl::SimpleAtod(checkpoint->facts[kBestScoreFact], &development_.score)) {
+        return contradicts();
+      }
+      best_ = Weights();
+      for (auto& [name, value] : best_) value = value.clone();
+    }
+    {
+      const at::NoGradGuard no_grad;
+      RETURN_IF_ERROR(CopyTensors(checkpoint->tensors, State()));
+    }
+    optimizer_->set_step_counts(counts);
+    for (int64_t done = 0; done < step; ++done) ++task_steps_[TaskOf(done)];
+    step_ = checkpoint_step_ = step;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<RecipeResult> Finish() {
+    if (!best_.empty()) {
+      const at::NoGradGuard no_grad;
+      RETURN_IF_ERROR(CopyTensors(best_, Weights()));
+      if (development_.pictures == 0) {
+        // Taken up from a checkpoint, which holds the score alone.
+        const int64_t step = development_.step;
+        ASSIGN_OR_RETURN(development_, LookAtDevelopment(*learner_, *job_.development,
+                                                         recipe_.develop_pictures, Ways(), call_));
+        development_.step = step;
+      }
+    }
+    bundle::v1::ModelBundleManifest manifest = job_.start->manifest;
+    manifest.set_description(!job_.description.empty()
+                                 ? job_.description
+                                 : absl::StrCat("trained for ", recipe_.steps, " steps from ",
+                                                job_.start->id.substr(0, 12)));
+    std::map<std::string, std::string> files;
+    const std::string& vocabulary = manifest.tokenizer().vocabulary_file();
+    ASSIGN_OR_RETURN(files[vocabulary],
+                     ReadFile(job_.start->FilePath(vocabulary), limits::kMaxVocabularyBytes));
+    ASSIGN_OR_RETURN(files[std::string(kWeightsFile)],
+                     SerializeWeights(*learner_->module, WeightDtype::kFloat16));
+    RecipeResult result;
+    ASSIGN_OR_RETURN(result.bundle, WriteModelBundle(job_.store, manifest, files));
+    result.development = development_;
+    result.device = device_.str();
+    return result;
+  }
+
+  const RecipeJob& job_;
+  const Recipe& recipe_;
+  const std::unique_ptr<TrainableNetwork> learner_;
+  const c10::Device device_;
+  RecipeObserver& observer_;
+  const CallContext& call_;
+  const absl::Time start_;
+  std::vector<std::vector<int32_t>> tokens_;  // of each caption
+  std::vector<Task> tasks_;
+  at::Tensor log_scale_;  // minus the logarithm of the temperature; learned
+  std::unique_ptr<AdamW> optimizer_;
+  int64_t step_ = 0;                 // done
+  std::vector<int64_t> task_steps_;  // done, of each task
+  double last_rate_ = 0;
+  at::Tensor last_norm_;
+  std::vector<Window> windows_;
+  absl::Time window_start_;
+  int64_t window_items_ = 0;
+  int64_t window_steps_ = 0;
+  int64_t checkpoint_step_ = 0;
+  absl::Time checkpoint_time_;
+  int64_t looked_step_ = 0;
+  DevelopmentReport development_;  // of the best look
+  std::map<std::string, at::Tensor> best_;
+};
+
+absl::StatusOr<RecipeResult> Train(const RecipeJob& job, RecipeObserver* observer,
+                                   const CallContext& call) {
+  ASSIGN_OR_RETURN(const c10::Device device, TrainingDeviceOf(job.device));
+  TrainableOptions options;
+  options.device = device;
+  options.dropout = job.recipe.dropout;
+  options.bfloat16 = job.recipe.precision == Precision::kBfloat16;
+  if (options.bfloat16) RETURN_IF_ERROR(ProbeBfloat16(device));
+  UseTrainingThreads(job.threads);
+  ASSIGN_OR_RETURN(auto learner, LoadTrainable(*job.start, options));
+  RecipeTrainer trainer(job, std::move(learner), device, observer, call);
+  return trainer.Run();
+}
+
+}  // namespace
+
+absl::StatusOr<RecipeResult> TrainByRecipe(const RecipeJob& job, RecipeObserver* observer,
+                                           const CallContext& call) {
+  RETURN_IF_ERROR(CheckRecipe(job.recipe));
+  absl::StatusOr<RecipeResult> result = absl::UnknownError("not run");
+  RETURN_IF_ERROR(RunGuarded("train", [&] {
+    result = Train(job, observer, call);
+    return result.status();
+  }));
+  return result;
+}
+
+}  // namespace sightline

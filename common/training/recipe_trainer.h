@@ -1,0 +1,111 @@
+// Lets a bundle's network learn by a recipe, from regions and captions, and writes the bundle that
+// it became.
+//
+//   RecipeJob job;
+//   job.start = &bundle;        // whatever family: random, converted, or of an earlier run
+//   job.learnt = corpus.get();
+//   job.recipe.tasks = {{"cmr"}};
+//   ...
+//   ASSIGN_OR_RETURN(const RecipeResult result, TrainByRecipe(job, &observer, call));
+//
+// A run is a function of its job: all that is random in a step comes from the seed and the step's
+// number.  So a run that was killed continues from its newest checkpoint and, on one thread of a
+// CPU, ends in the same bits as one that was not.
+//
+// No torch in here.
+#ifndef SIGHTLINE_COMMON_TRAINING_RECIPE_TRAINER_H_
+#define SIGHTLINE_COMMON_TRAINING_RECIPE_TRAINER_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/call_context.h"
+#include "common/bundle/model_bundle.h"
+#include "common/training/development_report.h"
+#include "common/training/pair_corpus.h"
+#include "common/training/recipe.h"
+
+namespace sightline {
+
+// Means over the steps since the last report.
+struct RecipeStepReport {
+  struct Task {
+    std::string objective;
+    int64_t steps = 0;
+    double loss = 0;
+    double first = 0;  // share of what was ranked whose right answer came first
+  };
+
+  int64_t step = 0;
+  int64_t steps = 0;
+  std::vector<Task> tasks;   // that had a step, in the recipe's order
+  double rate = 0;           // of the last step
+  double gradient_norm = 0;  // before clipping
+  double temperature = 0;    // of a learned scale; 0 without
+  double items_per_second = 0;
+  absl::Duration elapsed;    // of this process
+  absl::Duration remaining;  // at the speed of these steps
+};
+
+// Called in the training thread, between steps; a cancellation from inside takes effect before the
+// next step.
+class RecipeObserver {
+ public:
+  virtual ~RecipeObserver() = default;
+  virtual void OnStep(const RecipeStepReport& report) = 0;
+  // `best`: whether no earlier look scored as well.
+  virtual void OnDevelopment(const DevelopmentReport& report, bool best) = 0;
+  virtual void OnCheckpoint(int64_t step, const std::string& path, int64_t byte_count) = 0;
+  // What people should know of: "continues at ...", a damaged checkpoint.
+  virtual void OnNote(absl::string_view message) = 0;
+};
+
+struct RecipeJob {
+  Recipe recipe;
+  const ModelBundle* start = nullptr;
+  const PairCorpus* learnt = nullptr;
+  // What weights are chosen by; null: the last ones are written.
+  const PairCorpus* development = nullptr;
+  // The bundle is written below it.
+  std::string store;
+  // Of the bundle; empty: how it was trained.
+  std::string description;
+
+  // "cpu", "cuda", "cuda:1", or "auto": a GPU if LibTorch has one.
+  std::string device = "auto";
+  // Of LibTorch on the CPU; 0 leaves its own choice.
+  int threads = 0;
+  // Empty for none.  A folder that this job has for itself: on start the newest sound checkpoint in
+  // it is taken up, and the two newest are kept.
+  std::string checkpoint_directory;
+  absl::Duration checkpoint_every = absl::Minutes(10);
+  // Steps from one OnStep to the next.
+  int64_t report_every = 50;
+};
+
+struct RecipeResult {
+  ModelBundle bundle;
+  // Of the weights that were written; without development pictures all 0.
+  DevelopmentReport development;
+  std::string device;  // that was used: "cpu", "cuda:0"
+};
+
+// Blocks; uses the calling thread and LibTorch's own.  `observer` is not null.
+//
+// InvalidArgument: a recipe's numbers (all problems at once), a bundle that cannot be trained or
+// whose network lacks what an objective reads, pictures that it does not read, a device that is
+// not there.  FailedPrecondition: the newest checkpoint is of another job; the message names each
+// difference.  Cancelled, DeadlineExceeded: `call` ended; the checkpoint written last is where the
+// same job continues.  Internal: a loss that is not finite, or what LibTorch throws;
+// ResourceExhausted: no memory left.
+absl::StatusOr<RecipeResult> TrainByRecipe(const RecipeJob& job, RecipeObserver* observer,
+                                           const CallContext& call);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_TRAINING_RECIPE_TRAINER_H_

@@ -1,0 +1,17 @@
+// A task's objective as the task has it.
+//
+// Includes torch: only .cc files of common/training and its tests include this.
+#ifndef SIGHTLINE_COMMON_TRAINING_TASK_OPTIONS_H_
+#define SIGHTLINE_COMMON_TRAINING_TASK_OPTIONS_H_
+
+#include "common/training/objectives/registry.h"
+#include "common/training/recipe.h"
+
+namespace sightline {
+
+// The paper's, but for what the task says.
+ObjectiveOptions OptionsOf(const Objective& objective, const TaskRecipe& task);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_TRAINING_TASK_OPTIONS_H_

@@ -1,0 +1,106 @@
+#include "services/trainer/learn_command.h"
+
+#include <unistd.h>
+
+#include <memory>
+#include <utility>
+
+#include "common/base/call_context.h"
+#include "common/base/files.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+#include "common/config/config.h"
+#include "common/rpc/shutdown_signals.h"
+#include "services/trainer/learn_config.h"
+#include "services/trainer/learn_run.h"
+#include "services/trainer/recipe_reporter.h"
+
+namespace sightline {
+namespace {
+
+struct LearnFlags {
+  std::string recipe;
+  LearnOverrides overrides;
+  bool check = false;
+};
+
+Flags DefineFlags(LearnFlags* values) {
+  LearnOverrides& overrides = values->overrides;
+  Flags flags;
+  flags.String("recipe", "FILE", "YAML; services/trainer/recipes has one of each paper",
+               &values->recipe);
+  flags.String("start", "BUNDLE",
+               "what learns: a bundle's folder, or the id of one in the store; sightlinectl "
+               "init-model and convert make some",
+               &overrides.start);
+  flags.Strings("corpus", "KIND:PATH",
+                "regions with captions to learn from: regions:FILE, npz:DIR, karpathy:FILE,...; "
+                "repeatable",
+                &overrides.corpora);
+  flags.Strings("development", "KIND:PATH",
+                "likewise: what the weights are chosen by; default: the corpora's validation split",
+                &overrides.development);
+  flags.String("out", "DIR", "for metrics and checkpoints", &overrides.out);
+  flags.String("store", "DIR", "the bundle is written below its models/", &overrides.store);
+  flags.String("device", "NAME", "auto, cpu, cuda or cuda:N; default auto", &overrides.device);
+  flags.Int("threads", "of LibTorch on the CPU; default: the cores there are", 1,
+            limits::kMaxThreads, &overrides.threads);
+  flags.Int("seed", "of all that is random", 0, INT64_MAX, &overrides.seed);
+  flags.Int("steps", "in the place of the recipe's", 1, INT64_MAX, &overrides.steps);
+  flags.Switch("check", "read the recipe, report its problems, and stop", &values->check);
+  return flags;
+}
+
+absl::StatusOr<LearnConfig> ReadConfig(const LearnFlags& flags) {
+  ASSIGN_OR_RETURN(ConfigFile file, ConfigFile::Load(flags.recipe));
+  return ReadLearnConfig(&file, flags.overrides);
+}
+
+absl::StatusOr<RecipeResult> Learn(const LearnConfig& config, const Console& console) {
+  ShutdownSignals signals;
+  const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
+  ASSIGN_OR_RETURN(const LearnInput input, OpenLearnInput(config));
+  RunLog::Options options;
+  options.metrics_path = JoinPath(config.out, kMetricsFile);
+  options.terminal = ::isatty(STDERR_FILENO) == 1;
+  options.write = [&console](absl::string_view text) { console.err << text << std::flush; };
+  ASSIGN_OR_RETURN(std::unique_ptr<RunLog> log, RunLog::Create(options));
+  RecipeReporter reporter(std::move(log));
+  absl::StatusOr<RecipeResult> result = TrainByRecipe(input.job, &reporter, call);
+  reporter.End();
+  return result;
+}
+
+}  // namespace
+
+int RunLearn(const std::vector<std::string>& args, const Console& console) {
+  LearnFlags values;
+  Flags flags = DefineFlags(&values);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kLearnCommand, &flags, args, console, &words, &status)) return status;
+  if (values.recipe.empty() || !words.empty()) {
+    return UsageError(kLearnCommand, "give --recipe FILE", console);
+  }
+  const absl::StatusOr<LearnConfig> config = ReadConfig(values);
+  if (!config.ok()) {
+    Fail(config.status(), console);
+    return ExitStatusOfConfiguration(config.status());
+  }
+  if (values.check) {
+    console.out << "the recipe is valid\n";
+    return kSuccess;
+  }
+  const absl::StatusOr<RecipeResult> result = Learn(*config, console);
+  if (absl::IsCancelled(result.status())) {
+    console.err << "stopped; the same command continues at the last checkpoint\n";
+    return kRunAgain;
+  }
+  if (!result.ok()) return Fail(result.status(), console);
+  console.err << "trained on " << result->device << "; " << DevelopmentLine(result->development)
+              << "\nwritten to " << result->bundle.directory << "\n";
+  console.out << result->bundle.id << "\n";
+  return kSuccess;
+}
+
+}  // namespace sightline

@@ -1,0 +1,80 @@
+#include "services/trainer/learn_config.h"
+
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+#include "common/base/usable_cores.h"
+#include "services/trainer/option_reader.h"
+
+namespace sightline {
+namespace {
+
+Recipe ReadRecipe(ConfigReader root) {
+  Recipe recipe;
+  recipe.seed = static_cast<uint64_t>(
+      root.Int("seed", static_cast<int64_t>(recipe.seed), 0, std::numeric_limits<int64_t>::max()));
+  OptionReader reader(root);
+  VisitRecipe(&recipe, &reader);
+  for (ConfigReader section : root.Sections("tasks", /*min_count=*/1)) {
+    TaskRecipe task;
+    task.objective = section.RequiredString("objective");
+    OptionReader of_task(section);
+    VisitTask("", &task, &of_task);
+    recipe.tasks.push_back(std::move(task));
+  }
+  return recipe;
+}
+
+// Of the flag, or of the file where there is none.
+std::vector<CorpusSpec> ReadCorpora(ConfigReader root, absl::string_view key,
+                                    const std::vector<std::string>& flag,
+                                    const std::vector<std::string>& languages) {
+  const std::vector<std::string> of_file = root.StringList(key);
+  std::vector<CorpusSpec> corpora;
+  for (const std::string& text : flag.empty() ? of_file : flag) {
+    absl::StatusOr<CorpusSpec> spec = ParseCorpus(text);
+    if (!spec.ok()) {
+      root.AddProblem(key, spec.status().message());
+      continue;
+    }
+    spec->languages = languages;
+    corpora.push_back(*std::move(spec));
+  }
+  return corpora;
+}
+
+}  // namespace
+
+absl::StatusOr<LearnConfig> ReadLearnConfig(ConfigFile* file, const LearnOverrides& overrides) {
+  ConfigReader root = file->root();
+  LearnConfig config;
+  config.start = RequiredValue(root, "start", overrides.start);
+  config.out = RequiredValue(root, "out", overrides.out);
+  config.store = RequiredValue(root, "store", overrides.store);
+  std::vector<std::string> languages = root.StringList("languages");
+  if (languages.empty()) languages = {"en"};
+  config.corpora = ReadCorpora(root, "corpora", overrides.corpora, languages);
+  if (config.corpora.empty()) {
+    root.AddProblem("corpora", "is required, here or as the flag --corpus");
+  }
+  config.development = ReadCorpora(root, "development", overrides.development, languages);
+  config.captions_per_picture = static_cast<int>(root.Int("captions_per_picture", 0, 0, 1000));
+  config.description = root.String("description", "");
+  const std::string device = root.String("device", config.device);
+  config.device = overrides.device.empty() ? device : overrides.device;
+  config.threads = static_cast<int>(
+      overrides.threads.value_or(root.Int("threads", UsableCores(), 1, limits::kMaxThreads)));
+  config.checkpoint_every = root.Duration("checkpoint_every", config.checkpoint_every,
+                                          /*min=*/absl::Seconds(1), /*max=*/absl::Hours(24));
+  config.report_every = root.Int("report_every", config.report_every, 1, 1'000'000);
+  config.recipe = ReadRecipe(root);
+  if (overrides.seed.has_value()) config.recipe.seed = static_cast<uint64_t>(*overrides.seed);
+  config.recipe.steps = overrides.steps.value_or(config.recipe.steps);
+  RETURN_IF_ERROR(JoinedProblems(file->Finish(), CheckRecipe(config.recipe)));
+  return config;
+}
+
+}  // namespace sightline

@@ -1,0 +1,30 @@
+// A run by a recipe with everything it needs.
+#ifndef SIGHTLINE_SERVICES_TRAINER_LEARN_RUN_H_
+#define SIGHTLINE_SERVICES_TRAINER_LEARN_RUN_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "common/bundle/model_bundle.h"
+#include "common/training/pair_corpus.h"
+#include "common/training/recipe_trainer.h"
+#include "services/trainer/learn_config.h"
+
+namespace sightline {
+
+// What a run reads, checked and ready.
+struct LearnInput {
+  std::unique_ptr<ModelBundle> start;
+  std::unique_ptr<PairCorpus> learnt, development;
+  RecipeJob job;  // points to all three
+};
+
+// Opens what `config` names and makes its folders.  Learnt from are pictures of the training split,
+// chosen by those of the validation split, which their source says or their ids.  InvalidArgument
+// for a picture that is in both; else as OpenModelBundle, PairCorpus::Open and the corpora's
+// readers.
+absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_TRAINER_LEARN_RUN_H_

@@ -1,0 +1,52 @@
+#include "services/trainer/run_log.h"
+
+#include <cerrno>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_format.h"
+#include "common/base/files.h"
+#include "common/log/log.h"
+
+namespace sightline {
+
+absl::StatusOr<std::unique_ptr<RunLog>> RunLog::Create(const Options& options) {
+  std::ofstream metrics(options.metrics_path, std::ios::app | std::ios::binary);
+  if (!metrics) return FileError("open", options.metrics_path, errno);
+  return absl::WrapUnique(new RunLog(options, std::move(metrics)));
+}
+
+void RunLog::AddMetrics(const nlohmann::ordered_json& json) {
+  metrics_ << json.dump(-1, ' ', /*ensure_ascii=*/false,
+                        nlohmann::ordered_json::error_handler_t::replace)
+           << '\n'
+           << std::flush;
+  if (metrics_ || metrics_failed_) return;
+  metrics_failed_ = true;
+  Log(Severity::kWarning, "metrics cannot be written", {{"path", options_.metrics_path}});
+}
+
+void RunLog::Draw(absl::string_view line) {
+  if (!options_.write) return;
+  // Blanks cover the rest of a longer line before.
+  options_.write(absl::StrFormat("\r%-110s", line));
+  drawn_ = true;
+}
+
+void RunLog::Print(absl::string_view line) {
+  if (!options_.write) return;
+  options_.write(absl::StrFormat("%s%-110s\n", drawn_ ? "\r" : "", line));
+  drawn_ = false;
+}
+
+void RunLog::End() {
+  if (drawn_ && options_.write) options_.write("\n");
+  drawn_ = false;
+}
+
+std::string ClockTime(absl::Duration duration) {
+  const int64_t seconds = absl::ToInt64Seconds(duration);
+  if (seconds < 3600) return absl::StrFormat("%d:%02d", seconds / 60, seconds % 60);
+  return absl::StrFormat("%d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+}  // namespace sightline

@@ -1,0 +1,139 @@
+#include "services/trainer/scenes_command.h"
+
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "common/base/call_context.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+#include "common/base/usable_cores.h"
+#include "common/rpc/shutdown_signals.h"
+#include "common/scenes/drawings.h"
+#include "common/scenes/scene_controls.h"
+#include "common/scenes/scene_files.h"
+#include "common/scenes/scene_pictures.h"
+#include "common/scenes/scene_set.h"
+
+namespace sightline {
+namespace {
+
+constexpr SceneSplit kPools[] = {SceneSplit::kValidation, SceneSplit::kTest1k, SceneSplit::kTest5k};
+
+struct ScenesFlags {
+  std::string out;
+  SceneOptions options;
+  std::vector<std::string> painted;
+  absl::optional<int64_t> threads;
+};
+
+Flags DefineFlags(ScenesFlags* values) {
+  constexpr int64_t kMost = 200'000;
+  auto& sizes = values->options.sizes;
+  Flags flags;
+  flags.String("out", "DIR", "folder to write; what an earlier run wrote is replaced",
+               &values->out);
+  flags.Int("seed", "of all that is drawn; default 1, the benchmark's", 0,
+            std::numeric_limits<int64_t>::max(), &values->options.seed);
+  flags.Int("train", "pictures, a multiple of ten; default 30000", 0, kMost, &sizes[0]);
+  flags.Int("validation", "likewise; default 1000", 0, kMost, &sizes[1]);
+  flags.Int("test-1k", "likewise; default 1000", 0, kMost, &sizes[2]);
+  flags.Int("test-5k", "likewise; default 5000", 0, kMost, &sizes[3]);
+  flags.Int("distractors", "likewise; default 100000", 0, kMost, &sizes[4]);
+  flags.Strings("paint", "SPLIT",
+                "paint it: train, validation, test_1k, test_5k or distractors; repeatable, or with "
+                "commas between; needs the packages of drawings",
+                &values->painted);
+  flags.Int("threads", "that paint; default: the cores there are", 1, limits::kMaxThreads,
+            &values->threads);
+  return flags;
+}
+
+// The controls of each pool that has pictures, against all distractors.
+std::string ControlsOf(const SceneSet& set) {
+  std::string text;
+  for (const SceneSplit split : kPools) {
+    const std::vector<ScenePicture>& pool = set[static_cast<int>(split)];
+    if (pool.empty()) continue;
+    const std::vector<ScenePicture>& distractors = set[static_cast<int>(SceneSplit::kDistractors)];
+    absl::StrAppend(&text, Name(split), "\n", Report(MeasureControls(pool, {})), Name(split),
+                    " among ", distractors.size(), " distractors\n",
+                    Report(MeasureControls(pool, distractors)));
+  }
+  return text;
+}
+
+// Those that --paint names.
+absl::StatusOr<std::vector<SceneSplit>> PaintedSplits(const ScenesFlags& flags) {
+  std::vector<SceneSplit> splits;
+  for (const std::string& list : flags.painted) {
+    for (const absl::string_view name : absl::StrSplit(list, ',')) {
+      int split = 0;
+      while (split < kSceneSplits && Name(static_cast<SceneSplit>(split)) != name) ++split;
+      if (split == kSceneSplits) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--paint: there is no split '", name,
+                         "'; there are train, validation, test_1k, test_5k, distractors"));
+      }
+      splits.push_back(static_cast<SceneSplit>(split));
+    }
+  }
+  return splits;
+}
+
+// Drawings are read, and held to their lock, before anything is made of them.
+absl::StatusOr<DrawingSet> ReadAllDrawings() {
+  ASSIGN_OR_RETURN(const auto corpora, OpenDrawingCorpora());
+  return ReadDrawings(LockedDrawings(), corpora, SceneSides());
+}
+
+absl::Status Paint(const ScenesFlags& flags, const std::vector<SceneSplit>& splits,
+                   const SceneSet& set, const CallContext& call) {
+  if (splits.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const DrawingSet drawings, ReadAllDrawings());
+  const int threads = static_cast<int>(flags.threads.value_or(UsableCores()));
+  for (const SceneSplit split : splits) {
+    RETURN_IF_ERROR(WriteScenePictures(set[static_cast<int>(split)], split, drawings, flags.out,
+                                       threads, call));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> WriteAndMeasure(const ScenesFlags& flags,
+                                            const std::vector<SceneSplit>& painted) {
+  ShutdownSignals signals;
+  const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
+  ASSIGN_OR_RETURN(const SceneSet set, MakeScenes(flags.options, call));
+  ASSIGN_OR_RETURN(const std::string sums, WriteScenes(set, flags.out));
+  RETURN_IF_ERROR(Paint(flags, painted, set, call));
+  return absl::StrCat(sums, ControlsOf(set));
+}
+
+}  // namespace
+
+int RunScenes(const std::vector<std::string>& args, const Console& console) {
+  ScenesFlags values;
+  Flags flags = DefineFlags(&values);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kScenesCommand, &flags, args, console, &words, &status)) return status;
+  if (values.out.empty() || !words.empty()) {
+    return UsageError(kScenesCommand, "give --out DIR", console);
+  }
+  const absl::StatusOr<std::vector<SceneSplit>> painted = PaintedSplits(values);
+  if (!painted.ok()) {
+    return UsageError(kScenesCommand, std::string(painted.status().message()), console);
+  }
+  const absl::StatusOr<std::string> report = WriteAndMeasure(values, *painted);
+  if (absl::IsCancelled(report.status())) {
+    console.err << "interrupted; run the same command again\n";
+    return kRunAgain;
+  }
+  if (!report.ok()) return Fail(report.status(), console);
+  console.out << *report;
+  return kSuccess;
+}
+
+}  // namespace sightline

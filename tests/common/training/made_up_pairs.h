@@ -1,0 +1,85 @@
+// Regions and captions from nothing, for tests: every picture shows one of a few things, which its
+// regions' features and its captions say.
+#ifndef SIGHTLINE_TESTS_COMMON_TRAINING_MADE_UP_PAIRS_H_
+#define SIGHTLINE_TESTS_COMMON_TRAINING_MADE_UP_PAIRS_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/dataset/corpus.h"
+#include "common/training/pair_corpus.h"
+#include "common/training/random.h"
+#include "tests/common/models/tiny_family.h"
+
+namespace sightline {
+
+// A corpus of what is put into it.
+class MadeUpCorpus : public CorpusReader {
+ public:
+  explicit MadeUpCorpus(int region_feature_size) : region_feature_size_(region_feature_size) {}
+
+  void Add(CorpusItem item, RegionSet regions = {}) {
+    item.path = std::to_string(items_.size());
+    items_.push_back(std::move(item));
+    regions_.push_back(std::move(regions));
+  }
+
+  absl::Status ListTo(ListingSink& sink) const override {
+    for (const CorpusItem& item : items_) {
+      if (absl::Status given = GiveItem(item, sink); !given.ok()) return given;
+    }
+    return absl::OkStatus();
+  }
+  int region_feature_size() const override { return region_feature_size_; }
+  absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t) const override {
+    const RegionSet& regions = regions_[std::stoul(item.path)];
+    if (regions.count == 0) return absl::InvalidArgumentError("no regions");
+    return regions;
+  }
+
+ private:
+  const int region_feature_size_;
+  std::vector<CorpusItem> items_;
+  std::vector<RegionSet> regions_;
+};
+
+inline CorpusItem MadeUpItem(const std::string& id, const std::vector<std::string>& captions) {
+  CorpusItem item;
+  item.item_id = id;
+  for (const std::string& caption : captions) item.captions.push_back({"en", caption});
+  return item;
+}
+
+// `count` pictures of things that the tiny families' vocabularies name, as pictures of `family`:
+// TinyImage's regions, each with the thing's own features added.
+inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int count) {
+  auto corpus = std::make_unique<MadeUpCorpus>(TinyImage(family, 0).regions.feature_size);
+  for (int i = 0; i < count; ++i) {
+    // Two words say which one it is.
+    const std::vector<std::string>& words = TinyWords();
+    const size_t first = i % words.size(), second = i / words.size() % words.size();
+    ImageInput image = TinyImage(family, i);
+    for (int64_t row = 0; row < image.regions.count; ++row) {
+      const size_t shown = row % 2 == 0 ? first : second;
+      Random random(SeedOf(row % 2, RandomStream::kWeights, shown));
+      for (int k = 0; k < image.regions.feature_size; ++k) {
+        image.regions.features[row * image.regions.feature_size + k] +=
+            static_cast<float>(random.Between(-3, 3));
+      }
+    }
+    CorpusItem item =
+        MadeUpItem("made/" + std::to_string(1000 + i), {words[first] + " " + words[second]});
+    item.tags = image.tags;
+    item.ocr_tokens = image.ocr_tokens;
+    corpus->Add(std::move(item), std::move(image.regions));
+  }
+  std::vector<std::unique_ptr<CorpusReader>> corpora;
+  corpora.push_back(std::move(corpus));
+  return *PairCorpus::Open(std::move(corpora), {});
+}
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_TESTS_COMMON_TRAINING_MADE_UP_PAIRS_H_

@@ -1,0 +1,148 @@
+#include "common/training/pair_corpus.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "tests/common/training/made_up_pairs.h"
+#include "tests/support/catch.h"
+
+namespace sightline {
+namespace {
+
+RegionSet OneRegion(float value) {
+  RegionSet regions;
+  regions.count = 1;
+  regions.feature_size = 2;
+  regions.features = {value, value};
+  return regions;
+}
+
+std::vector<std::unique_ptr<CorpusReader>> Just(std::unique_ptr<CorpusReader> corpus) {
+  std::vector<std::unique_ptr<CorpusReader>> corpora;
+  corpora.push_back(std::move(corpus));
+  return corpora;
+}
+
+std::unique_ptr<MadeUpCorpus> Some() {
+  auto corpus = std::make_unique<MadeUpCorpus>(2);
+  CorpusItem spoken = MadeUpItem("c", {"a bird", "the bird in a tree"});
+  spoken.captions.insert(spoken.captions.begin(), {"de", "ein Vogel"});
+  spoken.tags = {"bird"};
+  spoken.ocr_tokens = {"STOP"};
+  corpus->Add(spoken, OneRegion(3));
+  corpus->Add(MadeUpItem("a", {"A red fish.", "a fish"}), OneRegion(1));
+  corpus->Add(MadeUpItem("b", {}), OneRegion(2));
+  corpus->Add(MadeUpItem("d", {"a  Red fish!"}), {});
+  return corpus;
+}
+
+std::string Refusal(std::vector<std::unique_ptr<CorpusReader>> corpora,
+                    const PairCorpusOptions& options = {}) {
+  const auto opened = PairCorpus::Open(std::move(corpora), options);
+  REQUIRE(opened.status().code() == absl::StatusCode::kInvalidArgument);
+  return std::string(opened.status().message());
+}
+
+TEST_CASE("pictures come by their ids, with their captions in the wanted languages") {
+  const auto pairs = *PairCorpus::Open(Just(Some()), {});
+  REQUIRE(pairs->picture_count() == 3);
+  REQUIRE(pairs->caption_count() == 5);
+  REQUIRE(pairs->item_id(0) == "a");
+  REQUIRE(pairs->item_id(1) == "c");
+  REQUIRE(pairs->first_caption(1) == 2);
+  REQUIRE(pairs->caption_count(1) == 2);
+  REQUIRE(pairs->caption(2) == "a bird");
+  REQUIRE(pairs->picture_of(3) == 1);
+
+  PairCorpusOptions options;
+  options.languages = {"de"};
+  const auto german = *PairCorpus::Open(Just(Some()), options);
+  REQUIRE(german->picture_count() == 1);
+  REQUIRE(german->caption(0) == "ein Vogel");
+}
+
+TEST_CASE("as many captions of a picture as are wanted are taken, of the pictures that are") {
+  PairCorpusOptions options;
+  options.captions_per_picture = 1;
+  options.wanted = [](const CorpusItem& item) { return item.item_id != "d"; };
+  const auto pairs = *PairCorpus::Open(Just(Some()), options);
+  REQUIRE(pairs->picture_count() == 2);
+  REQUIRE(pairs->caption_count() == 2);
+  REQUIRE(pairs->caption(0) == "A red fish.");
+  options.languages = {"en", "de"};
+  const auto both = *PairCorpus::Open(Just(Some()), options);
+  REQUIRE(both->caption_count(1) == 2);
+  REQUIRE(both->caption(1) == "ein Vogel");
+  REQUIRE(both->caption(2) == "a bird");
+}
+
+TEST_CASE("a caption may be right for its picture, and for one that has the same words") {
+  const auto pairs = *PairCorpus::Open(Just(Some()), {});
+  REQUIRE(pairs->MayBeRight(0, 0));
+  REQUIRE(pairs->MayBeRight(0, 2));
+  REQUIRE_FALSE(pairs->MayBeRight(1, 2));
+  REQUIRE_FALSE(pairs->MayBeRight(0, 1));
+  REQUIRE(pairs->MayBeRight(4, 0));
+}
+
+TEST_CASE("a picture is read with its regions, tags and words") {
+  const auto pairs = *PairCorpus::Open(Just(Some()), {});
+  const auto image = pairs->ReadPicture(1);
+  REQUIRE(image.ok());
+  REQUIRE(image->regions.features[0] == 3);
+  REQUIRE(image->tags == std::vector<std::string>{"bird"});
+  REQUIRE(image->ocr_tokens == std::vector<std::string>{"STOP"});
+  const absl::Status none = pairs->ReadPicture(2).status();
+  REQUIRE(none.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StartsWith(none.message(), "d: "));
+}
+
+TEST_CASE("where something may be right for everything, nothing can be told apart") {
+  const auto open = [](const std::vector<std::vector<std::string>>& captions) {
+    auto corpus = std::make_unique<MadeUpCorpus>(2);
+    for (size_t i = 0; i < captions.size(); ++i) {
+      corpus->Add(MadeUpItem(std::to_string(i), captions[i]));
+    }
+    return *PairCorpus::Open(Just(std::move(corpus)), {});
+  };
+  REQUIRE(
+      open({{"a fish", "a red fish"}, {"a bird", "a red fish"}, {"a tree"}})->CheckTellable().ok());
+  const absl::Status of_all = open({{"a fish"}, {"A fish", "a bird"}})->CheckTellable();
+  REQUIRE(of_all.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(of_all.message(), "\"a fish\" may be right for all 2 pictures"));
+  const absl::Status of_picture =
+      open({{"a fish", "a bird"}, {"a bird"}, {"a fish"}})->CheckTellable();
+  REQUIRE(absl::StrContains(of_picture.message(), "all captions may be right for 0"));
+}
+
+TEST_CASE("a digest is of ids and captions") {
+  const auto digest = [](const std::string& id, const std::vector<std::string>& captions) {
+    auto corpus = std::make_unique<MadeUpCorpus>(2);
+    corpus->Add(MadeUpItem(id, captions));
+    return (*PairCorpus::Open(Just(std::move(corpus)), {}))->Digest();
+  };
+  REQUIRE(digest("a", {"b", "c"}) == digest("a", {"b", "c"}));
+  REQUIRE(digest("a", {"b", "c"}) != digest("a", {"c", "b"}));
+  REQUIRE(digest("a", {"b", "c"}) != digest("a", {"b c"}));
+  REQUIRE(digest("a", {"b"}) != digest("b", {"b"}));
+}
+
+TEST_CASE("what cannot be learnt from is refused, and says why") {
+  REQUIRE(absl::StrContains(Refusal(Just(std::make_unique<MadeUpCorpus>(0))), "import-regions"));
+  REQUIRE(absl::StrContains(Refusal(Just(std::make_unique<MadeUpCorpus>(2))), "no picture"));
+  PairCorpusOptions options;
+  options.languages = {"fr"};
+  REQUIRE(absl::StrContains(Refusal(Just(Some()), options), "languages"));
+  auto twice = Just(Some());
+  twice.push_back(Some());
+  REQUIRE(absl::StrContains(Refusal(std::move(twice)), "two corpora have a picture a"));
+  auto widths = Just(Some());
+  widths.push_back(std::make_unique<MadeUpCorpus>(3));
+  REQUIRE(absl::StrContains(Refusal(std::move(widths)), "regions of 2 numbers, another of 3"));
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,98 @@
+#include "common/training/recipe.h"
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "tests/support/catch.h"
+
+namespace sightline {
+namespace {
+
+Recipe Sound() {
+  Recipe recipe;
+  recipe.tasks.resize(2);
+  recipe.tasks[0].objective = "hinge";
+  recipe.tasks[1].objective = "pairwise";
+  return recipe;
+}
+
+std::string Problems(const Recipe& recipe) {
+  const absl::Status status = CheckRecipe(recipe);
+  REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST_CASE("a sound recipe passes") {
+  REQUIRE(CheckRecipe(Sound()).ok());
+}
+
+TEST_CASE("all problems of a recipe are told at once, with where and what") {
+  Recipe recipe = Sound();
+  recipe.steps = 0;
+  recipe.rate.peak = -1;
+  recipe.tasks[0].batch = 0;
+  recipe.tasks[1].objective = "pairwize";
+  const std::string problems = Problems(recipe);
+  REQUIRE(absl::StrContains(problems, "steps is 0, not 1 to "));
+  REQUIRE(absl::StrContains(problems, "rate.peak is -1"));
+  REQUIRE(absl::StrContains(problems, "tasks.0.batch is 0, not 1 to "));
+  REQUIRE(absl::StrContains(problems, "tasks.1.objective: "));
+  REQUIRE(absl::StrContains(problems, "pairwise"));
+}
+
+TEST_CASE("a recipe without tasks, or with one that reads something else, is refused") {
+  REQUIRE(absl::StrContains(Problems(Recipe()), "tasks has none"));
+  Recipe recipe = Sound();
+  recipe.tasks[0].objective = "mlm";
+  REQUIRE(absl::StrContains(Problems(recipe), "tasks.0.objective mlm"));
+}
+
+TEST_CASE("an option that an objective does not look at is refused") {
+  Recipe recipe = Sound();
+  recipe.tasks[0].margin = 0.2;
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.tasks[1].margin = 0.2;
+  recipe.tasks[0].temperature = 0.5;
+  REQUIRE(absl::StrContains(Problems(recipe),
+                            "tasks.1.margin is set, but pairwise does not look at it"));
+  REQUIRE(absl::StrContains(Problems(recipe),
+                            "tasks.0.temperature is set, but hinge does not look at it"));
+}
+
+TEST_CASE("what only other kinds of objectives look at is refused") {
+  Recipe recipe = Sound();
+  recipe.tasks[0].candidates = 3;
+  recipe.tasks[1].counts_relatives = true;
+  const std::string problems = Problems(recipe);
+  REQUIRE(absl::StrContains(problems, "tasks.0.candidates is set, but hinge does not"));
+  REQUIRE(absl::StrContains(problems, "tasks.1.counts_relatives is set, but pairwise does not"));
+}
+
+TEST_CASE("an objective's own limits are known before a run, and so is a batch that is too large") {
+  Recipe recipe = Sound();
+  recipe.tasks[0].objective = "decomposed";
+  recipe.tasks[0].temperature = 1e-5;
+  recipe.tasks[1].batch = 65536;
+  recipe.tasks[1].candidates = 4096;
+  const std::string problems = Problems(recipe);
+  REQUIRE(absl::StrContains(problems, "tasks.0.objective: "));
+  REQUIRE(absl::StrContains(problems, "temperature"));
+  REQUIRE(absl::StrContains(problems, "batch times candidates is 268435456"));
+}
+
+TEST_CASE("a description tells every number, and differs where a recipe does") {
+  const std::string text = DescribeRecipe(Sound());
+  REQUIRE(absl::StrContains(text, "seed=1\n"));
+  REQUIRE(absl::StrContains(text, "tasks.1.objective=pairwise\n"));
+  REQUIRE(absl::StrContains(text, "tasks.0.batch=96\n"));
+  REQUIRE(absl::StrContains(text, "adamw.weight_decay="));
+  Recipe other = Sound();
+  other.tasks[1].text_negatives = 0.25;
+  REQUIRE(DescribeRecipe(other) != text);
+  other = Sound();
+  other.seed = 2;
+  REQUIRE(DescribeRecipe(other) != text);
+}
+
+}  // namespace
+}  // namespace sightline

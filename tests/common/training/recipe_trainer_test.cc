@@ -1,0 +1,278 @@
+#include "common/training/recipe_trainer.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "common/base/files.h"
+#include "common/formats/safetensors.h"
+#include "common/models/model.h"
+#include "common/models/network/weights.h"
+#include "tests/common/models/tiny_families.h"
+#include "tests/common/training/made_up_pairs.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+TinyFamily FamilyNamed(const std::string& name) {
+  for (const TinyFamily& family : TinyFamilies()) {
+    if (family.manifest.family() == name) return family;
+  }
+  FAIL("no family " << name);
+  return {};
+}
+
+// Keeps what it is told, and may do something then.
+class Notes : public RecipeObserver {
+ public:
+  void OnStep(const RecipeStepReport& report) override {
+    steps.push_back(report);
+    if (on_step) on_step(report);
+  }
+  void OnDevelopment(const DevelopmentReport& report, bool best) override {
+    looks.push_back(report);
+    if (best) best_step = report.step;
+  }
+  void OnCheckpoint(int64_t step, const std::string&, int64_t) override {
+    checkpoints.push_back(step);
+  }
+  void OnNote(absl::string_view message) override { notes.emplace_back(message); }
+
+  std::vector<RecipeStepReport> steps;
+  std::vector<DevelopmentReport> looks;
+  int64_t best_step = 0;
+  std::vector<int64_t> checkpoints;
+  std::vector<std::string> notes;
+  std::function<void(const RecipeStepReport&)> on_step;
+};
+
+TaskRecipe TaskOf(const std::string& objective, int64_t batch = 8) {
+  TaskRecipe task;
+  task.objective = objective;
+  task.batch = batch;
+  return task;
+}
+
+// A short job of a family, from random weights.
+struct Fixture {
+  Fixture(const std::string& family_name, const std::vector<TaskRecipe>& tasks)
+      : family(FamilyNamed(family_name)),
+        start(MakeTinyBundle(store.path(), family)),
+        pairs(MadeUpPairs(family, 40)),
+        development(MadeUpPairs(family, 20)) {
+    job.recipe.tasks = tasks;
+    job.recipe.steps = 24;
+    job.recipe.rate.peak = 3e-3;
+    job.recipe.dropout = 0;
+    job.recipe.develop_every = 8;
+    job.start = &start;
+    job.learnt = pairs.get();
+    job.development = development.get();
+    job.store = store.path();
+    job.device = "cpu";
+    job.threads = 1;
+    job.report_every = 4;
+  }
+
+  absl::StatusOr<RecipeResult> Run(const CallContext& call = CallContext::Unbounded()) {
+    notes = Notes();
+    return TrainByRecipe(job, &notes, call);
+  }
+  RecipeResult MustRun() {
+    auto result = Run();
+    INFO(result.status().ToString());
+    REQUIRE(result.ok());
+    return *std::move(result);
+  }
+  std::string WeightsOf(const RecipeResult& result) {
+    return *ReadFile(result.bundle.FilePath(kWeightsFile));
+  }
+
+  const TempDir store, checkpoints;
+  const TinyFamily family;
+  const ModelBundle start;
+  const std::unique_ptr<PairCorpus> pairs, development;
+  RecipeJob job;
+  Notes notes;
+};
+
+TEST_CASE("every family's loss falls by its paper's objective, and the bundle is served") {
+  const std::vector<std::pair<std::string, std::string>> ways = {
+      {"oscar", "pairwise"},        {"oscar", "hinge"},        {"uniter", "sigmoid_hinge"},
+      {"lightningdot", "cmr"},      {"oscar", "contrastive"},  {"m3p", "pairwise"},
+      {"vldeformer", "decomposed"}, {"sgraf", "matrix_hinge"}, {"oscar", "matrix_hinge"},
+      {"sgraf", "pairwise"},
+  };
+  for (const auto& [family, objective] : ways) {
+    INFO(family << " by " << objective);
+    Fixture of(family, {TaskOf(objective)});
+    const RecipeResult result = of.MustRun();
+    REQUIRE(of.notes.steps.size() == 6);
+    REQUIRE(of.notes.steps.back().tasks[0].loss < of.notes.steps.front().tasks[0].loss);
+    REQUIRE(of.notes.steps.back().step == 24);
+    REQUIRE((of.notes.steps.back().temperature > 0) == (objective == "contrastive"));
+    REQUIRE(result.bundle.id != of.start.id);
+    REQUIRE(LoadModel(result.bundle, {}).ok());
+  }
+}
+
+TEST_CASE("a run that was stopped ends in the same weights as one that was not") {
+  for (const std::string family : {"oscar", "sgraf"}) {
+    INFO(family);
+    std::vector<TaskRecipe> tasks = {TaskOf("matrix_hinge", 5)};
+    if (family == "oscar") tasks = {TaskOf("hinge"), TaskOf("pairwise", 4)};
+    Fixture whole(family, tasks);
+    whole.job.recipe.dropout = 0.1;
+    whole.job.checkpoint_directory = whole.checkpoints.path();
+    const std::string expected = whole.WeightsOf(whole.MustRun());
+
+    Fixture stopped(family, tasks);
+    stopped.job.recipe.dropout = 0.1;
+    stopped.job.checkpoint_directory = stopped.checkpoints.path();
+    stopped.job.report_every = 1;
+    for (const int64_t stop : {1, 9, 16}) {
+      const CallContext call = CallContext::Unbounded();
+      Notes notes;
+      notes.on_step = [&](const RecipeStepReport& report) {
+        if (report.step == stop) call.cancellation()->Cancel();
+      };
+      const auto result = TrainByRecipe(stopped.job, &notes, call);
+      REQUIRE(result.status().code() == absl::StatusCode::kCancelled);
+      REQUIRE(notes.checkpoints == std::vector<int64_t>{stop});
+    }
+    REQUIRE(stopped.WeightsOf(stopped.MustRun()) == expected);
+    // To the bit: weights, moments, running statistics and the best weights, in float32.
+    constexpr char kLast[] = "checkpoint-000000024.safetensors";
+    REQUIRE(*ReadFile(stopped.checkpoints.File(kLast)) == *ReadFile(whole.checkpoints.File(kLast)));
+    REQUIRE(stopped.notes.notes == std::vector<std::string>{"continues behind step 16 of 24"});
+    // And one that had ended is only written again.
+    REQUIRE(stopped.WeightsOf(stopped.MustRun()) == expected);
+    REQUIRE(stopped.notes.steps.empty());
+  }
+}
+
+TEST_CASE("what scores best on development pictures is what is written") {
+  Fixture of("lightningdot", {TaskOf("cmr")});
+  // Falls apart in its second half.
+  of.job.recipe.rate.peak = 0.5;
+  of.job.recipe.rate.warmup_steps = 20;
+  const RecipeResult result = of.MustRun();
+  REQUIRE(of.notes.looks.size() == 3);
+  double best = -1;
+  for (const DevelopmentReport& look : of.notes.looks) best = std::max(best, look.score);
+  REQUIRE(result.development.score == best);
+  REQUIRE(result.development.step == of.notes.best_step);
+  REQUIRE(of.notes.best_step < 24);
+  of.job.development = nullptr;
+  REQUIRE(of.WeightsOf(of.MustRun()) != of.WeightsOf(result));
+}
+
+TEST_CASE("tasks in turn share the steps, and a task's step leaves alone what it does not teach") {
+  std::vector<TaskRecipe> tasks = {TaskOf("hinge"), TaskOf("pairwise", 4)};
+  Fixture of("oscar", tasks);
+  of.job.recipe.order = TaskOrder::kInTurn;
+  of.MustRun();
+  for (const RecipeStepReport& report : of.notes.steps) {
+    REQUIRE(report.tasks.size() == 2);
+    REQUIRE(report.tasks[0].steps == 2);
+  }
+  // Without pair steps the head stays as it was, decay included.
+  of.job.recipe.tasks = {TaskOf("hinge")};
+  of.job.recipe.adamw.weight_decay = 10;
+  of.job.recipe.adamw.decays = DecayRule::kAll;
+  const auto learnt = *Safetensors::FromBytes(of.WeightsOf(of.MustRun()));
+  const auto before = *Safetensors::FromBytes(*ReadFile(of.start.FilePath(kWeightsFile)));
+  const auto first = [](const Safetensors& file, const std::string& name) {
+    return (*ToTorch(file.tensors().at(name))).flatten()[0].item<float>();
+  };
+  REQUIRE(first(*learnt, "classifier.weight") ==
+          Approx(first(*before, "classifier.weight")).epsilon(1e-3));
+  REQUIRE(first(*learnt, "bert.img_embedding.weight") !=
+          Approx(first(*before, "bert.img_embedding.weight")).epsilon(1e-3));
+}
+
+TEST_CASE("tasks are drawn by their shares") {
+  std::vector<TaskRecipe> tasks = {TaskOf("cmr"), TaskOf("contrastive")};
+  tasks[0].share = 3;
+  Fixture of("oscar", tasks);
+  of.job.recipe.steps = 100;
+  of.job.recipe.develop_every = 0;
+  of.job.report_every = 100;
+  of.MustRun();
+  REQUIRE(of.notes.steps[0].tasks[0].steps > 60);
+  REQUIRE(of.notes.steps[0].tasks[0].steps < 90);
+}
+
+TEST_CASE("a checkpoint of another job is refused with what differs") {
+  Fixture of("lightningdot", {TaskOf("cmr")});
+  of.job.checkpoint_directory = of.checkpoints.path();
+  of.MustRun();
+  of.job.recipe.tasks[0].batch = 4;
+  const absl::Status status = of.Run().status();
+  REQUIRE(status.code() == absl::StatusCode::kFailedPrecondition);
+  REQUIRE(absl::StrContains(status.message(), "tasks.0.batch: 8 then, 4 now"));
+}
+
+TEST_CASE("weights are chosen by what the tasks teach") {
+  const auto ways = [](const std::string& family, const std::vector<TaskRecipe>& tasks) {
+    Fixture of(family, tasks);
+    of.job.recipe.steps = 2;
+    std::vector<DevelopmentWay> used;
+    for (const DevelopmentFinding& finding : of.MustRun().development.findings) {
+      used.push_back(finding.way);
+    }
+    return used;
+  };
+  using Ways = std::vector<DevelopmentWay>;
+  // In brackets: glog would print a list, and cannot print these.
+  REQUIRE((ways("oscar", {TaskOf("hinge")}) == Ways{DevelopmentWay::kTowers}));
+  REQUIRE((ways("oscar", {TaskOf("pairwise", 4)}) == Ways{DevelopmentWay::kPairs}));
+  REQUIRE((ways("oscar", {TaskOf("hinge"), TaskOf("pairwise", 4)}) ==
+           Ways{DevelopmentWay::kTowers, DevelopmentWay::kPairs}));
+}
+
+TEST_CASE("pictures that the network cannot read end a run before its first step, by name") {
+  Fixture of("sgraf", {TaskOf("matrix_hinge", 5)});
+  // Of another family: one to nine regions instead of five.
+  const auto other = MadeUpPairs(FamilyNamed("lightningdot"), 40);
+  of.job.learnt = other.get();
+  const absl::Status status = of.Run().status();
+  REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(status.message(), "of 40 pictures"));
+  REQUIRE(absl::StrContains(status.message(), "made/1000"));
+  REQUIRE(of.notes.steps.empty());
+}
+
+TEST_CASE("a checkpoint of other pictures is refused") {
+  Fixture of("lightningdot", {TaskOf("cmr")});
+  of.job.checkpoint_directory = of.checkpoints.path();
+  of.MustRun();
+  const auto fewer = MadeUpPairs(of.family, 39);
+  of.job.development = fewer.get();
+  REQUIRE(absl::StrContains(of.Run().status().message(), "development: "));
+}
+
+TEST_CASE("a recipe that the network cannot learn by is refused, and says why") {
+  const auto message = [](const std::string& family, const std::string& objective) {
+    Fixture of(family, {TaskOf(objective)});
+    const absl::Status status = of.Run().status();
+    REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  REQUIRE(absl::StrContains(message("lightningdot", "pairwise"), "a network that scores pairs"));
+  REQUIRE(absl::StrContains(message("uniter", "cmr"), "a network that embeds"));
+  REQUIRE(absl::StrContains(message("lightningdot", "hinge"), "compared by cosine"));
+  REQUIRE(absl::StrContains(message("uniter", "crm"), "crm"));
+  REQUIRE(absl::StrContains(message("ensemble", "matrix_hinge"), "ensemble"));
+}
+
+}  // namespace
+}  // namespace sightline

@@ -1,0 +1,186 @@
+#include "services/trainer/learn_command.h"
+
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
+#include "common/base/files.h"
+#include "common/bundle/layout.h"
+#include "common/dataset/region_file.h"
+#include "common/dataset/splits.h"
+#include "common/models/model.h"
+#include "nlohmann/json.hpp"
+#include "services/trainer/learn_run.h"
+#include "tests/common/models/lightningdot/tiny.h"
+#include "tests/common/training/made_up_pairs.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kRecipe[] = R"(
+tasks:
+  - {objective: cmr, batch: 8}
+steps: 12
+rate: {peak: 3.0e-3, warmup_steps: 2, decay: linear}
+develop_every: 6
+report_every: 4
+)";
+
+class Fixture {
+ public:
+  Fixture() {
+    REQUIRE(WriteFileAtomically(dir.File("recipe.yaml"), kRecipe).ok());
+    start = MakeTinyBundle(dir.File("store"), lightningdot::TinyOnes()[0]);
+  }
+
+  // Regions and captions of pictures `first` to below `end`, and the split that they are said to be
+  // in.
+  std::string RegionFileOf(int end, absl::optional<Split> split = absl::nullopt, int first = 0) {
+    const auto pairs = MadeUpPairs(lightningdot::TinyOnes()[0], end);
+    const int count = end - first;
+    const std::string path = dir.File(absl::StrCat("made", files_++, ".regions"));
+    const absl::Status written = WriteRegionFile(path, count, Dtype::kFloat32, [&](int64_t place) {
+      const int64_t i = first + place;
+      RegionFileItem item;
+      item.line.split = split;
+      item.line.id = pairs->item_id(i);
+      item.line.captions = {{"en", pairs->caption(i)}};
+      item.regions = pairs->ReadPicture(i)->regions;
+      return absl::StatusOr<RegionFileItem>(std::move(item));
+    });
+    INFO(written.ToString());
+    REQUIRE(written.ok());
+    return "regions:" + path;
+  }
+
+  int Run(std::vector<std::string> args) {
+    out_.str("");
+    err_.str("");
+    return kLearnCommand.run(args, {out_, err_});
+  }
+  std::vector<std::string> Usual() {
+    return {"--recipe",  dir.File("recipe.yaml"),
+            "--start",   start.id,
+            "--corpus",  RegionFileOf(60),
+            "--store",   dir.File("store"),
+            "--out",     dir.File("run"),
+            "--device",  "cpu",
+            "--threads", "1"};
+  }
+  std::string out() const { return out_.str(); }
+  std::string err() const { return err_.str(); }
+
+  TempDir dir;
+  ModelBundle start;
+
+ private:
+  int files_ = 0;
+  std::ostringstream out_, err_;
+};
+
+TEST_CASE_METHOD(Fixture, "learn makes of a bundle and regions another bundle, and tells how") {
+  const std::vector<std::string> usual = Usual();
+  const int status = Run(usual);
+  INFO(err());
+  REQUIRE(status == kSuccess);
+  const std::string id = out().substr(0, out().size() - 1);
+  REQUIRE(id.size() == 64);
+  const auto bundle = OpenModelBundle(ModelDirectory(dir.File("store"), id), true);
+  REQUIRE(bundle.ok());
+  REQUIRE(LoadModel(*bundle, {}).ok());
+  REQUIRE(absl::StrContains(err(), "development AR "));
+
+  int steps = 0, looks = 0;
+  const std::string metrics = *ReadFile(dir.File("run/metrics.jsonl"));
+  for (const auto line : absl::StrSplit(metrics, '\n', absl::SkipEmpty())) {
+    const auto json = nlohmann::json::parse(std::string(line));
+    if (json["event"] == "step") {
+      ++steps;
+      REQUIRE(json["tasks"][0]["objective"] == "cmr");
+      REQUIRE(json["tasks"][0]["loss"].get<double>() > 0);
+      REQUIRE(json.contains("remaining_seconds"));
+    }
+    if (json["event"] == "development") ++looks;
+  }
+  REQUIRE(steps == 3);
+  REQUIRE(looks == 2);
+  // Run again it has nothing more to do.
+  REQUIRE(Run(usual) == kSuccess);
+  REQUIRE(out() == id + "\n");
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "training pictures are learnt, validation's choose, held-out ones neither") {
+  LearnConfig config;
+  config.start = start.id;
+  config.store = dir.File("store");
+  config.out = dir.File("run");
+  config.corpora = {*ParseCorpus(RegionFileOf(60))};
+  const auto input = OpenLearnInput(config);
+  INFO(input.status().ToString());
+  REQUIRE(input.ok());
+  int64_t held_out = 0;
+  const auto pairs = MadeUpPairs(lightningdot::TinyOnes()[0], 60);
+  for (int64_t i = 0; i < 60; ++i) {
+    held_out += SplitOfItem(pairs->item_id(i)) == Split::kHeldOut ? 1 : 0;
+  }
+  REQUIRE(held_out > 0);
+  REQUIRE(input->learnt->picture_count() + input->development->picture_count() + held_out == 60);
+  for (int64_t i = 0; i < input->learnt->picture_count(); ++i) {
+    REQUIRE(SplitOfItem(input->learnt->item_id(i)) == Split::kTrain);
+  }
+  for (int64_t i = 0; i < input->development->picture_count(); ++i) {
+    REQUIRE(SplitOfItem(input->development->item_id(i)) == Split::kValidation);
+  }
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "what a source says of its pictures holds, and a picture is in one split") {
+  LearnConfig config;
+  config.start = start.id;
+  config.store = dir.File("store");
+  config.out = dir.File("run");
+  config.corpora = {*ParseCorpus(RegionFileOf(20, Split::kTrain))};
+  config.development = {*ParseCorpus(RegionFileOf(30, Split::kValidation, 20))};
+  const auto input = OpenLearnInput(config);
+  INFO(input.status().ToString());
+  REQUIRE(input.ok());
+  REQUIRE(input->learnt->picture_count() == 20);
+  REQUIRE(input->development->picture_count() == 10);
+  config.development = {*ParseCorpus(RegionFileOf(30, Split::kValidation, 19))};
+  REQUIRE(absl::StrContains(OpenLearnInput(config).status().message(), "made/1019"));
+  config.development = {*ParseCorpus(RegionFileOf(30, Split::kTrain, 20))};
+  REQUIRE(absl::StrContains(OpenLearnInput(config).status().message(), "--development"));
+}
+
+TEST_CASE_METHOD(Fixture, "a recipe is checked before anything is done") {
+  std::vector<std::string> args = Usual();
+  args.push_back("--check");
+  REQUIRE(Run(args) == kSuccess);
+  REQUIRE(out() == "the recipe is valid\n");
+  REQUIRE_FALSE(FileExists(dir.File("run")));
+
+  REQUIRE(WriteFileAtomically(dir.File("recipe.yaml"), "tasks: [{objective: crm}]\n").ok());
+  REQUIRE(Run(Usual()) == kUsageError);
+  REQUIRE(absl::StrContains(err(), "tasks.0.objective"));
+  REQUIRE(Run({"--corpus", "npz:x"}) == kUsageError);
+  REQUIRE(absl::StrContains(err(), "--recipe"));
+}
+
+TEST_CASE_METHOD(Fixture, "a bundle that is not there fails and is named") {
+  std::vector<std::string> args = Usual();
+  args[3] = std::string(64, 'a');
+  REQUIRE(Run(args) == kFailure);
+  REQUIRE(absl::StrContains(err(), std::string(64, 'a')));
+}
+
+}  // namespace
+}  // namespace sightline

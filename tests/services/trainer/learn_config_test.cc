@@ -1,0 +1,124 @@
+#include "services/trainer/learn_config.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "common/base/files.h"
+#include "tests/support/catch.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kPlaces[] = "start: model\nout: o\nstore: s\ncorpora: [\"regions:r\"]\n";
+
+absl::StatusOr<LearnConfig> Read(const std::string& yaml, const LearnOverrides& overrides = {}) {
+  absl::StatusOr<ConfigFile> file = ConfigFile::Parse(yaml, "recipe.yaml");
+  REQUIRE(file.ok());
+  return ReadLearnConfig(&*file, overrides);
+}
+
+std::string Problems(const std::string& yaml) {
+  const absl::Status status = Read(yaml).status();
+  REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+  return std::string(status.message());
+}
+
+TEST_CASE("a recipe is what its file says, and the command line before it") {
+  const std::string yaml = std::string(kPlaces) + R"(
+development: ["npz:dev"]
+languages: [en, de]
+captions_per_picture: 5
+seed: 3
+order: in_turn
+steps: 700
+tasks:
+  - objective: hinge
+    margin: 0.2
+    batch: 12
+    unit: pictures
+  - {objective: pairwise, candidates: 3, sides: in_turn, share: 2}
+rate: {peak: 1.0e-4, warmup_steps: 7, decay: linear}
+adamw: {beta2: 0.999, decays: by_name}
+precision: bfloat16
+)";
+  const auto config = Read(yaml);
+  INFO(config.status().ToString());
+  REQUIRE(config.ok());
+  REQUIRE(config->start == "model");
+  REQUIRE(config->corpora.size() == 1);
+  REQUIRE(config->corpora[0].kind == CorpusKind::kRegions);
+  REQUIRE(config->corpora[0].root == "r");
+  REQUIRE(config->development[0].kind == CorpusKind::kNpz);
+  REQUIRE(config->development[0].languages == std::vector<std::string>{"en", "de"});
+  REQUIRE(config->captions_per_picture == 5);
+  const Recipe& recipe = config->recipe;
+  REQUIRE(recipe.seed == 3);
+  REQUIRE(recipe.order == TaskOrder::kInTurn);
+  REQUIRE(recipe.steps == 700);
+  REQUIRE(recipe.tasks.size() == 2);
+  REQUIRE(recipe.tasks[0].margin == 0.2);
+  REQUIRE(recipe.tasks[0].batch == 12);
+  REQUIRE(recipe.tasks[0].unit == EpochUnit::kPictures);
+  REQUIRE(recipe.tasks[1].objective == "pairwise");
+  REQUIRE(recipe.tasks[1].candidates == 3);
+  REQUIRE(recipe.tasks[1].sides == WrongSides::kInTurn);
+  REQUIRE(recipe.tasks[1].share == 2);
+  REQUIRE(recipe.rate.warmup_steps == 7);
+  REQUIRE(recipe.adamw.decays == DecayRule::kByName);
+  REQUIRE(recipe.precision == Precision::kBfloat16);
+
+  LearnOverrides overrides;
+  overrides.start = "other";
+  overrides.corpora = {"npz:a", "npz:b"};
+  overrides.seed = 9;
+  overrides.steps = 11;
+  overrides.threads = 2;
+  overrides.device = "cpu";
+  const auto overridden = Read(yaml, overrides);
+  REQUIRE(overridden.ok());
+  REQUIRE(overridden->start == "other");
+  REQUIRE(overridden->corpora.size() == 2);
+  REQUIRE(overridden->recipe.seed == 9);
+  REQUIRE(overridden->recipe.steps == 11);
+  REQUIRE(overridden->threads == 2);
+  REQUIRE(overridden->device == "cpu");
+}
+
+TEST_CASE("every problem of a recipe is told at once") {
+  const std::string problems = Problems(R"(
+start: model
+corpora: ["stamp:x"]
+stepps: 7
+tasks:
+  - objective: crm
+)");
+  REQUIRE(absl::StrContains(problems, "out: is required"));
+  REQUIRE(absl::StrContains(problems, "store: is required"));
+  REQUIRE(absl::StrContains(problems, "stamp"));
+  REQUIRE(absl::StrContains(problems, "stepps: unknown key; did you mean steps?"));
+  REQUIRE(absl::StrContains(problems, "tasks.0.objective: "));
+  REQUIRE(absl::StrContains(Problems(kPlaces), "tasks"));
+}
+
+TEST_CASE("every recipe of the folder is one") {
+  const auto names = ListDirectory("services/trainer/recipes");
+  REQUIRE(names.ok());
+  int recipes = 0;
+  for (const std::string& name : *names) {
+    INFO(name);
+    auto file = ConfigFile::Load("services/trainer/recipes/" + name);
+    REQUIRE(file.ok());
+    LearnOverrides overrides;
+    overrides.start = overrides.out = overrides.store = "x";
+    overrides.corpora = {"regions:x"};
+    const auto config = ReadLearnConfig(&*file, overrides);
+    INFO(config.status().ToString());
+    REQUIRE(config.ok());
+    ++recipes;
+  }
+  REQUIRE(recipes == 8);
+}
+
+}  // namespace
+}  // namespace sightline
