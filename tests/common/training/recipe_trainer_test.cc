@@ -152,6 +152,9 @@ TEST_CASE("a run that was stopped ends in the same weights as one that was not")
     // To the bit: weights, moments, running statistics and the best weights, in float32.
     constexpr char kLast[] = "checkpoint-000000024.safetensors";
     REQUIRE(*ReadFile(stopped.checkpoints.File(kLast)) == *ReadFile(whole.checkpoints.File(kLast)));
+    // Also the look that it was stopped at.
+    REQUIRE(stopped.notes.looks.size() == 2);
+    REQUIRE(stopped.notes.looks[0].step == 16);
     REQUIRE(stopped.notes.notes == std::vector<std::string>{"continues behind step 16 of 24"});
     // And one that had ended is only written again.
     REQUIRE(stopped.WeightsOf(stopped.MustRun()) == expected);
