@@ -205,7 +205,7 @@ TEST_CASE("padding changes no real row by more than rounding") {
   BertEncoder encoder = Randomized(BertEncoder(SmallConfig()), 2);
   const torch::Tensor rows = torch::randn({3, 7, 8});
   const std::vector<int64_t> lengths = {7, 1, 4};
-  const torch::Tensor padded = encoder(rows, MaskOf(lengths, 7));
+  const torch::Tensor padded = encoder(rows, KeyBiasOf(MaskOf(lengths, 7)));
   const torch::Tensor mean = MaskedMean(padded, MaskOf(lengths, 7));
   for (int64_t i = 0; i < 3; ++i) {
     const torch::Tensor alone =
@@ -246,7 +246,7 @@ TEST_CASE("the pooler is tanh of a dense layer") {
 
 TEST_CASE("every parameter of the encoder receives a gradient") {
   BertEncoder encoder = Randomized(BertEncoder(SmallConfig()), 6);
-  encoder(torch::randn({2, 4, 8}), MaskOf({4, 2}, 4)).pow(2).sum().backward();
+  encoder(torch::randn({2, 4, 8}), KeyBiasOf(MaskOf({4, 2}, 4))).pow(2).sum().backward();
   for (const auto& item : encoder->named_parameters()) {
     INFO(item.key());
     REQUIRE(item.value().grad().defined());
