@@ -14,7 +14,8 @@ namespace sightline {
 inline double RateShare(const RateOptions& options, int64_t step, int64_t steps) {
   if (options.decay == DecayShape::kConstant) return 1;
   if (options.decay == DecayShape::kStep) {
-    return std::pow(options.drop_factor, static_cast<double>(step / options.drop_every));
+    const int64_t drops = step / options.drop_every;
+    return std::pow(options.drop_factor, static_cast<double>(drops));
   }
   const int64_t falling = std::max<int64_t>(steps - options.warmup_steps, 1);
   const double done = std::min(static_cast<double>(step - options.warmup_steps) / falling, 1.0);

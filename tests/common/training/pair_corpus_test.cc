@@ -138,10 +138,12 @@ TEST_CASE("what cannot be learnt from is refused, and says why") {
   REQUIRE(absl::StrContains(Refusal(Just(Some()), options), "languages"));
   auto twice = Just(Some());
   twice.push_back(Some());
-  REQUIRE(absl::StrContains(Refusal(std::move(twice)), "two corpora have a picture a"));
+  const std::string of_twins = Refusal(std::move(twice));
+  REQUIRE(absl::StrContains(of_twins, "two corpora have a picture a"));
   auto widths = Just(Some());
   widths.push_back(std::make_unique<MadeUpCorpus>(3));
-  REQUIRE(absl::StrContains(Refusal(std::move(widths)), "regions of 2 numbers, another of 3"));
+  const std::string of_widths = Refusal(std::move(widths));
+  REQUIRE(absl::StrContains(of_widths, "regions of 2 numbers, another of 3"));
 }
 
 }  // namespace
