@@ -93,6 +93,10 @@ absl::Status CheckRecipe(Recipe recipe) {
   OptionChecker checker("the recipe");
   VisitRecipe(&recipe, &checker);
   CheckRate("rate", recipe.rate, &checker);
+  checker.Require(
+      recipe.rate.warmup_steps < recipe.steps,
+      absl::StrCat("rate.warmup_steps is ", recipe.rate.warmup_steps, ", not fewer than steps, ",
+                   recipe.steps, ": the rate would never come to its peak"));
   checker.Require(!recipe.tasks.empty(), "tasks has none: there is nothing to learn");
   for (size_t i = 0; i < recipe.tasks.size(); ++i) {
     VisitTask(PrefixOf(i), &recipe.tasks[i], &checker);

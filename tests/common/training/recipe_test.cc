@@ -40,6 +40,12 @@ TEST_CASE("all problems of a recipe are told at once, with where and what") {
   REQUIRE(absl::StrContains(problems, "pairwise"));
 }
 
+TEST_CASE("a run that ends within its warm-up is refused") {
+  Recipe recipe = Sound();
+  recipe.steps = recipe.rate.warmup_steps = 1500;
+  REQUIRE(absl::StrContains(Problems(recipe), "rate.warmup_steps is 1500, not fewer than steps"));
+}
+
 TEST_CASE("a recipe without tasks, or with one that reads something else, is refused") {
   REQUIRE(absl::StrContains(Problems(Recipe()), "tasks has none"));
   Recipe recipe = Sound();
