@@ -7,10 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
 #include "common/bundle/declared_combinations.h"
 #include "common/formats/safetensors.h"
@@ -18,10 +15,10 @@
 #include "common/models/network/autocast.h"
 #include "common/models/network/weights.h"
 #include "common/models/oscar/net.h"
-#include "common/training/checkpoint.h"
 #include "common/training/hard_negatives.h"
 #include "common/training/job_checks.h"
 #include "common/training/plan.h"
+#include "common/training/run_checkpoint.h"
 #include "common/training/step_window.h"
 #include "common/training/steps.h"
 #include "common/training/training_device.h"
@@ -30,9 +27,6 @@
 namespace sightline {
 namespace {
 
-constexpr char kJobFact[] = "job";
-constexpr char kStepFact[] = "step";
-constexpr char kCountsFact[] = "step_counts";
 constexpr char kMinedTensor[] = "mined";
 
 absl::StatusOr<OscarNet> RandomNet(const bundle::v1::ModelBundleManifest& manifest,
@@ -226,16 +220,9 @@ class Trainer {
 
   absl::Status WriteCheckpointUnlessDone() {
     if (job_.checkpoint_directory.empty() || step_ == checkpoint_step_) return absl::OkStatus();
-    // Weights that are spoilt must not take the place of sound ones.
-    if (!std::isfinite(last_.gradient_norm.item<double>())) {
-      return absl::InternalError(
-          absl::StrCat("the gradient is not finite at step ", step_,
-                       "; no checkpoint was written; start again with a lower rate"));
-    }
-    TrainingCheckpoint checkpoint;
-    checkpoint.facts[kJobFact] = DescribeJob(job_, manifest_);
-    checkpoint.facts[kStepFact] = absl::StrCat(step_);
-    checkpoint.facts[kCountsFact] = absl::StrJoin(steps_.optimizer().step_counts(), ",");
+    RETURN_IF_ERROR(CheckGradient(last_.gradient_norm, step_));
+    TrainingCheckpoint checkpoint =
+        CheckpointOf(DescribeJob(job_, manifest_), {step_, steps_.optimizer().step_counts()});
     checkpoint.tensors = steps_.optimizer().State();
     if (!mined_.rows.empty()) {
       checkpoint.tensors[kMinedTensor] =
@@ -251,47 +238,27 @@ class Trainer {
   }
 
   absl::Status Resume() {
-    if (job_.checkpoint_directory.empty()) return absl::OkStatus();
-    std::vector<std::string> damaged;
-    auto found = ReadNewestCheckpoint(job_.checkpoint_directory, &damaged);
-    for (const std::string& problem : damaged) {
-      observer_.OnNote(absl::StrCat("passed over a damaged checkpoint: ", problem));
-    }
-    if (absl::IsNotFound(found.status())) return absl::OkStatus();
-    RETURN_IF_ERROR(found.status());
-    TrainingCheckpoint& checkpoint = *found;
-    const std::string differences =
-        LineDifferences(checkpoint.facts[kJobFact], DescribeJob(job_, manifest_));
-    if (!differences.empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(job_.checkpoint_directory, " holds a checkpoint of another job (",
-                       differences, "); go back to its options or choose another folder"));
-    }
-    RETURN_IF_ERROR(TakeUp(&checkpoint));
+    ASSIGN_OR_RETURN(const auto found,
+                     FindCheckpoint(job_.checkpoint_directory, DescribeJob(job_, manifest_),
+                                    [&](absl::string_view note) { observer_.OnNote(note); }));
+    if (!found.has_value()) return absl::OkStatus();
+    RETURN_IF_ERROR(TakeUp(*found));
     observer_.OnNote(
         absl::StrCat("continues behind step ", step_, " of ", plan_.steps(), " of the run"));
     return absl::OkStatus();
   }
 
-  absl::Status TakeUp(TrainingCheckpoint* checkpoint) {
-    std::vector<int64_t> counts;
-    for (const absl::string_view text : absl::StrSplit(checkpoint->facts[kCountsFact], ',')) {
-      int64_t count = 0;
-      if (absl::SimpleAtoi(text, &count) && count >= 0) counts.push_back(count);
-    }
-    int64_t step = -1;
-    if (!absl::SimpleAtoi(checkpoint->facts[kStepFact], &step) || step < 1 ||
-        step > plan_.steps() || counts.size() != steps_.optimizer().step_counts().size()) {
-      return absl::DataLossError(absl::StrCat("the checkpoint of ", job_.checkpoint_directory,
-                                              " contradicts itself; remove it"));
-    }
-    RETURN_IF_ERROR(CopyTensors(checkpoint->tensors, steps_.optimizer().State()));
-    steps_.optimizer().set_step_counts(counts);
-    const auto mined = checkpoint->tensors.find(kMinedTensor);
-    if (mined != checkpoint->tensors.end()) {
+  absl::Status TakeUp(const TrainingCheckpoint& checkpoint) {
+    ASSIGN_OR_RETURN(const RunPlace place,
+                     PlaceOf(checkpoint, job_.checkpoint_directory, plan_.steps(),
+                             steps_.optimizer().step_counts().size()));
+    RETURN_IF_ERROR(CopyTensors(checkpoint.tensors, steps_.optimizer().State()));
+    steps_.optimizer().set_step_counts(place.step_counts);
+    const auto mined = checkpoint.tensors.find(kMinedTensor);
+    if (mined != checkpoint.tensors.end()) {
       RETURN_IF_ERROR(TakeUpMined(mined->second));
     }
-    step_ = checkpoint_step_ = step;
+    step_ = checkpoint_step_ = place.step;
     return absl::OkStatus();
   }
 

@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
@@ -23,8 +22,8 @@
 #include "common/models/trainable.h"
 #include "common/training/adamw.h"
 #include "common/training/batch_loss.h"
-#include "common/training/checkpoint.h"
 #include "common/training/development.h"
+#include "common/training/run_checkpoint.h"
 #include "common/training/schedule.h"
 #include "common/training/task_options.h"
 #include "common/training/training_device.h"
@@ -32,7 +31,6 @@
 namespace sightline {
 namespace {
 
-constexpr char kJobFact[] = "job", kStepFact[] = "step", kCountsFact[] = "step_counts";
 constexpr char kLookedStepFact[] = "looked_step";
 constexpr char kBestStepFact[] = "best_step", kBestScoreFact[] = "best_score";
 // Goes up when the same job would end in other weights.
@@ -391,16 +389,8 @@ class RecipeTrainer {
 
   absl::Status WriteCheckpointUnlessDone() {
     if (job_.checkpoint_directory.empty() || step_ == checkpoint_step_) return absl::OkStatus();
-    // Weights that are spoilt must not take the place of sound ones.
-    if (!std::isfinite(last_norm_.item<double>())) {
-      return absl::InternalError(
-          absl::StrCat("the gradient is not finite at step ", step_,
-                       "; no checkpoint was written; start again with a lower rate"));
-    }
-    TrainingCheckpoint checkpoint;
-    checkpoint.facts[kJobFact] = Describe();
-    checkpoint.facts[kStepFact] = absl::StrCat(step_);
-    checkpoint.facts[kCountsFact] = absl::StrJoin(optimizer_->step_counts(), ",");
+    RETURN_IF_ERROR(CheckGradient(last_norm_, step_));
+    TrainingCheckpoint checkpoint = CheckpointOf(Describe(), {step_, optimizer_->step_counts()});
     checkpoint.facts[kLookedStepFact] = absl::StrCat(looked_step_);
     if (!best_.empty()) {
       checkpoint.facts[kBestStepFact] = absl::StrCat(development_.step);
@@ -416,46 +406,26 @@ class RecipeTrainer {
   }
 
   absl::Status Resume() {
-    if (job_.checkpoint_directory.empty()) return absl::OkStatus();
-    std::vector<std::string> damaged;
-    auto found = ReadNewestCheckpoint(job_.checkpoint_directory, &damaged);
-    for (const std::string& problem : damaged) {
-      observer_.OnNote(absl::StrCat("passed over a damaged checkpoint: ", problem));
-    }
-    if (absl::IsNotFound(found.status())) return absl::OkStatus();
-    RETURN_IF_ERROR(found.status());
-    const std::string differences = LineDifferences(found->facts[kJobFact], Describe());
-    if (!differences.empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(job_.checkpoint_directory, " holds a checkpoint of another job (",
-                       differences, "); go back to its options or choose another folder"));
-    }
+    ASSIGN_OR_RETURN(auto found,
+                     FindCheckpoint(job_.checkpoint_directory, Describe(),
+                                    [&](absl::string_view note) { observer_.OnNote(note); }));
+    if (!found.has_value()) return absl::OkStatus();
     RETURN_IF_ERROR(TakeUp(&*found));
     observer_.OnNote(absl::StrCat("continues behind step ", step_, " of ", recipe_.steps));
     return absl::OkStatus();
   }
 
   absl::Status TakeUp(TrainingCheckpoint* checkpoint) {
-    const auto contradicts = [&] {
-      return absl::DataLossError(absl::StrCat("the checkpoint of ", job_.checkpoint_directory,
-                                              " contradicts itself; remove it"));
-    };
-    std::vector<int64_t> counts;
-    for (const absl::string_view text : absl::StrSplit(checkpoint->facts[kCountsFact], ',')) {
-      int64_t count = 0;
-      if (absl::SimpleAtoi(text, &count) && count >= 0) counts.push_back(count);
-    }
-    int64_t step = -1;
-    if (!absl::SimpleAtoi(checkpoint->facts[kStepFact], &step) || step < 1 ||
-        step > recipe_.steps ||
-        !absl::SimpleAtoi(checkpoint->facts[kLookedStepFact], &looked_step_) ||
-        counts.size() != optimizer_->step_counts().size()) {
-      return contradicts();
+    ASSIGN_OR_RETURN(const RunPlace place,
+                     PlaceOf(*checkpoint, job_.checkpoint_directory, recipe_.steps,
+                             optimizer_->step_counts().size()));
+    if (!absl::SimpleAtoi(checkpoint->facts[kLookedStepFact], &looked_step_)) {
+      return Contradiction(job_.checkpoint_directory);
     }
     if (const auto best = checkpoint->facts.find(kBestStepFact); best != checkpoint->facts.end()) {
       if (!absl::SimpleAtoi(best->second, &development_.step) ||
           !absl::SimpleAtod(checkpoint->facts[kBestScoreFact], &development_.score)) {
-        return contradicts();
+        return Contradiction(job_.checkpoint_directory);
       }
       best_ = Weights();
       for (auto& [name, value] : best_) value = value.clone();
@@ -464,9 +434,9 @@ class RecipeTrainer {
       const at::NoGradGuard no_grad;
       RETURN_IF_ERROR(CopyTensors(checkpoint->tensors, State()));
     }
-    optimizer_->set_step_counts(counts);
-    for (int64_t done = 0; done < step; ++done) ++task_steps_[TaskOf(done)];
-    step_ = checkpoint_step_ = step;
+    optimizer_->set_step_counts(place.step_counts);
+    for (int64_t done = 0; done < place.step; ++done) ++task_steps_[TaskOf(done)];
+    step_ = checkpoint_step_ = place.step;
     return absl::OkStatus();
   }
 
