@@ -67,8 +67,8 @@ void PairCorpus::AddPicture(const CorpusReader& reader, CorpusItem item,
     if (!WantsLanguage(options.languages, caption.language)) continue;
     int& of_language = taken[caption.language];
     if (options.captions_per_picture > 0 && of_language == options.captions_per_picture) continue;
-    captions_.push_back({std::move(caption.text), picture_count(), 0});
     ++of_language;
+    captions_.push_back({std::move(caption.text), std::move(caption.language), picture_count(), 0});
     ++picture.caption_count;
   }
   if (picture.caption_count == 0) return;

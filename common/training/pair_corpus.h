@@ -45,6 +45,8 @@ class PairCorpus {
 
   const std::string& item_id(int64_t picture) const { return pictures_[picture].item.item_id; }
   const std::string& caption(int64_t caption) const { return captions_[caption].text; }
+  // Its source's code of it.
+  const std::string& language(int64_t caption) const { return captions_[caption].language; }
   int64_t picture_of(int64_t caption) const { return captions_[caption].picture; }
   int64_t first_caption(int64_t picture) const { return pictures_[picture].first_caption; }
   int64_t caption_count(int64_t picture) const { return pictures_[picture].caption_count; }
@@ -73,6 +75,7 @@ class PairCorpus {
   };
   struct Caption {
     std::string text;
+    std::string language;
     int64_t picture = 0;
     int32_t words = 0;  // equal for captions of the same words
   };

@@ -4,6 +4,7 @@
 #include "services/evaluator/measure_command.h"
 #include "services/evaluator/precision_command.h"
 #include "services/evaluator/questions_command.h"
+#include "services/evaluator/scores_command.h"
 #include "services/evaluator/tables_command.h"
 #include "services/evaluator/write_questions_command.h"
 
@@ -13,7 +14,7 @@ Program Evaluator() {
   return {"evaluator",
           "measures how well a store, or a fleet, finds what it should.",
           {kMeasureCommand, kCompareCommand, kQuestionsCommand, kPrecisionCommand,
-           kWriteQuestionsCommand, kTablesCommand}};
+           kWriteQuestionsCommand, kScoresCommand, kTablesCommand}};
 }
 
 int RunEvaluator(const std::vector<std::string>& args, const Console& console) {

@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
-#include "common/bundle/layout.h"
+#include "common/bundle/named_bundle.h"
 #include "common/dataset/splits.h"
 #include "services/trainer/run_log.h"
 
@@ -46,18 +45,11 @@ absl::Status CheckApart(const PairCorpus& learnt, const PairCorpus& development)
   return absl::OkStatus();
 }
 
-absl::StatusOr<ModelBundle> OpenStart(const LearnConfig& config) {
-  if (IsSha256Hex(config.start)) {
-    return OpenModelBundle(ModelDirectory(config.store, config.start), /*verify_checksums=*/true);
-  }
-  return OpenBundleFolder(config.start, /*verify_checksums=*/true);
-}
-
 }  // namespace
 
 absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config) {
   LearnInput input;
-  ASSIGN_OR_RETURN(ModelBundle start, OpenStart(config));
+  ASSIGN_OR_RETURN(ModelBundle start, OpenNamedBundle(config.store, config.start));
   input.start = std::make_unique<ModelBundle>(std::move(start));
   ASSIGN_OR_RETURN(input.learnt, OpenPairs(config.corpora, config, Split::kTrain));
   const bool has_own = !config.development.empty();

@@ -1,0 +1,238 @@
+#include "services/evaluator/scores_command.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/types/optional.h"
+#include "common/base/checksum.h"
+#include "common/base/compute_pool.h"
+#include "common/base/files.h"
+#include "common/base/status_macros.h"
+#include "common/bundle/named_bundle.h"
+#include "common/config/table.h"
+#include "common/evaluation/corpus_scores.h"
+#include "common/evaluation/score_file.h"
+#include "common/evaluation/score_file_writer.h"
+#include "common/log/progress.h"
+#include "common/models/inference.h"
+#include "services/evaluator/scores_flags.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kSidecarVersion = 1;
+
+class ScoresRun {
+ public:
+  ScoresRun(const ScoresFlags& flags, const ScoresPlan& plan)
+      : flags_(flags),
+        plan_(plan),
+        threads_(flags.threads),
+        progress_(Progress::OnStandardError(), Clock::Real()) {}
+
+  absl::StatusOr<std::string> Run() {
+    ASSIGN_OR_RETURN(corpus_, OpenScoredCorpus(flags_, plan_));
+    items_ = MatrixItemsOf(*corpus_);
+    RETURN_IF_ERROR(LoadOne());
+    RETURN_IF_ERROR(Choose());
+    RETURN_IF_ERROR(MakeScorer());
+    if (!flags_.time_only) RETURN_IF_ERROR(WriteMatrix());
+    RETURN_IF_ERROR(TimeQueries());
+    RETURN_IF_ERROR(WriteFileAtomically(flags_.out + ".json", Sidecar()));
+    return Summary();
+  }
+
+ private:
+  absl::Status LoadOne() {
+    ASSIGN_OR_RETURN(const ModelBundle bundle, OpenNamedBundle(flags_.store, flags_.model));
+    ModelOptions options;
+    options.pool = &threads_;
+    options.deterministic = flags_.deterministic;
+    options.execution.precision = flags_.precision;
+    ASSIGN_OR_RETURN(model_, LoadModel(bundle, options));
+    return absl::OkStatus();
+  }
+
+  // The pairs that a cross-encoder is to score, if not all.
+  absl::Status Choose() {
+    if (flags_.candidates.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const auto file, ScoreFile::Open(flags_.candidates, items_));
+    ASSIGN_OR_RETURN(const NamedScores scores, NamedScores::Create("candidates", {file->matrix()}));
+    ASSIGN_OR_RETURN(const std::vector<EvaluationPool> pools, Pools());
+    ASSIGN_OR_RETURN(chosen_, ChoosePairs(scores, pools, flags_.depth, &threads_));
+    ASSIGN_OR_RETURN(const auto bytes, MappedFile::Open(flags_.candidates));
+    candidates_sum_ = Sha256Hex(bytes->bytes());
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<EvaluationPool>> Pools() const {
+    std::vector<std::string> list;
+    if (!plan_.protocol.list_file.empty()) {
+      ASSIGN_OR_RETURN(const std::string text, ReadFile(plan_.protocol.list_file));
+      ASSIGN_OR_RETURN(list, ParseImageList(text));
+    }
+    ASSIGN_OR_RETURN(std::vector<EvaluationPool> pools, MakePools(plan_.protocol, items_, list));
+    if (!flags_.languages_apart) return pools;
+    std::vector<EvaluationPool> apart;
+    for (const EvaluationPool& pool : pools) {
+      for (const std::string& language : items_.Languages()) {
+        ASSIGN_OR_RETURN(apart.emplace_back(), InLanguage(pool, items_, language));
+      }
+    }
+    return apart;
+  }
+
+  absl::Status MakeScorer() {
+    const CallContext call = CallContext::Unbounded();
+    if (plan_.by == ScoredBy::kEmbeddings) {
+      ASSIGN_OR_RETURN(scorer_,
+                       ScoreByEmbeddings(*model_, *corpus_, &threads_, &start_costs_, call));
+    } else {
+      ASSIGN_OR_RETURN(scorer_,
+                       ScoreByPairs(*model_, *corpus_, std::move(chosen_), &start_costs_, call));
+    }
+    return absl::OkStatus();
+  }
+
+  // All that the matrix follows from.
+  std::string Job() const {
+    std::string job =
+        absl::StrCat("model ", model_->id(), " by ", flags_.by, " in ", flags_.precision,
+                     flags_.deterministic ? " one by one" : "", " on ", corpus_->Digest());
+    if (candidates_sum_.empty()) return job;
+    return absl::StrCat(job, ", the best ", flags_.depth, " of ", candidates_sum_, " in ",
+                        plan_.protocol.name, flags_.languages_apart ? ", languages apart" : "");
+  }
+
+  absl::Status WriteMatrix() {
+    const int64_t rows = corpus_->picture_count();
+    ASSIGN_OR_RETURN(auto writer,
+                     ScoreFileWriter::Open(flags_.out, rows, corpus_->caption_count(), Job()));
+    RETURN_IF_ERROR(WriteFileAtomically(plan_.pairs, FormatMatrixItems(items_)));
+    progress_.Begin("score", "pictures", rows);
+    progress_.Skip(writer->rows_done());
+    ScoreCosts costs = start_costs_;
+    while (writer->rows_done() < rows) {
+      const int64_t begin = writer->rows_done();
+      const int64_t end = std::min(rows, begin + scorer_->rows_at_once());
+      ASSIGN_OR_RETURN(const std::vector<float> block,
+                       scorer_->Score(begin, end, &costs, CallContext::Unbounded()));
+      RETURN_IF_ERROR(writer->Append(block, costs));
+      costs = ScoreCosts();
+      progress_.Advance(end - begin);
+    }
+    progress_.End();
+    costs_ = writer->costs();
+    return writer->Commit();
+  }
+
+  // The median of captions that come one at a time, evenly spread.
+  absl::Status TimeQueries() {
+    const int64_t count = std::min<int64_t>(flags_.timed_queries, corpus_->caption_count());
+    if (count == 0) return absl::OkStatus();
+    std::vector<QueryTime> times;
+    progress_.Begin("time", "queries", count);
+    // The first is not counted: it finds nothing in the caches.
+    for (int64_t i = -1; i < count; ++i) {
+      const int64_t caption = std::max<int64_t>(i, 0) * corpus_->caption_count() / count;
+      ASSIGN_OR_RETURN(const QueryTime time, scorer_->TimeQuery(caption, CallContext::Unbounded()));
+      if (i < 0) continue;
+      times.push_back(time);
+      progress_.Advance(1);
+    }
+    progress_.End();
+    const auto middle = times.begin() + static_cast<int64_t>(times.size()) / 2;
+    std::nth_element(times.begin(), middle, times.end(),
+                     [](const QueryTime& a, const QueryTime& b) { return a.seconds < b.seconds; });
+    time_ = *middle;
+    return absl::OkStatus();
+  }
+
+  bool Extrapolated() const { return time_.has_value() && time_->pairs < time_->needed_pairs; }
+
+  std::string Sidecar() const {
+    nlohmann::json json = {{"format_version", kSidecarVersion},
+                           {"model", model_->id()},
+                           {"by", flags_.by},
+                           {"precision", flags_.precision},
+                           {"threads", flags_.threads},
+                           {"pictures", corpus_->picture_count()},
+                           {"captions", corpus_->caption_count()}};
+    if (plan_.by == ScoredBy::kPairs) {
+      json["score_kind"] = ScoreKindName(model_->cross_encoder()->score_kind());
+    }
+    if (!flags_.time_only) {
+      json["encoding_seconds"] = costs_.encoding_seconds;
+      json["scoring_seconds"] = costs_.scoring_seconds;
+      json["pairs_scored"] = costs_.pairs;
+    }
+    if (time_.has_value()) {
+      json["seconds_per_query"] = time_->seconds;
+      if (plan_.by == ScoredBy::kPairs) {
+        json["seconds_per_pair"] = time_->seconds / static_cast<double>(time_->needed_pairs);
+      }
+      if (Extrapolated()) json["extrapolated_from"] = time_->pairs;
+    }
+    return json.dump(2) + "\n";
+  }
+
+  std::string Summary() const {
+    std::string text = absl::StrCat(WithThousands(corpus_->picture_count()), " pictures, ",
+                                    WithThousands(corpus_->caption_count()), " captions\n");
+    if (!flags_.time_only) {
+      absl::StrAppendFormat(&text, "%s pairs by %s: encoding %.1f s, scoring %.1f s\n",
+                            WithThousands(costs_.pairs), flags_.by, costs_.encoding_seconds,
+                            costs_.scoring_seconds);
+    }
+    if (time_.has_value()) {
+      absl::StrAppendFormat(&text, "one caption alone: %.3g ms%s\n", 1e3 * time_->seconds,
+                            Extrapolated() ? absl::StrCat(", extrapolated from ", time_->pairs,
+                                                          " of ", time_->needed_pairs, " pairs")
+                                           : "");
+    }
+    return text;
+  }
+
+  const ScoresFlags& flags_;
+  const ScoresPlan& plan_;
+  ComputePool threads_;
+  Progress progress_;
+  std::unique_ptr<PairCorpus> corpus_;
+  MatrixItems items_;
+  std::shared_ptr<const Model> model_;
+  absl::optional<ChosenPairs> chosen_;
+  std::string candidates_sum_;
+  std::unique_ptr<CorpusScorer> scorer_;
+  ScoreCosts start_costs_, costs_;
+  absl::optional<QueryTime> time_;
+};
+
+}  // namespace
+
+int RunScores(const std::vector<std::string>& args, const Console& console) {
+  ScoresFlags flags;
+  Flags definitions;
+  flags.Define(&definitions);
+  std::vector<std::string> words;
+  int status = kSuccess;
+  if (!ParseArguments(kScoresCommand, &definitions, args, console, &words, &status)) return status;
+  absl::StatusOr<ScoresPlan> plan = PlanScores(flags);
+  if (plan.ok() && !words.empty()) {
+    plan = absl::InvalidArgumentError(absl::StrCat("'", words[0], "' is no flag"));
+  }
+  if (!plan.ok()) {
+    return UsageError(kScoresCommand, std::string(plan.status().message()), console);
+  }
+  ComputePool::SingleThreadedLibraries();
+  UseSingleThreadedTorch();
+  const absl::StatusOr<std::string> summary = ScoresRun(flags, *plan).Run();
+  if (!summary.ok()) return Fail(summary.status(), console);
+  console.out << *summary;
+  return kSuccess;
+}
+
+}  // namespace sightline

@@ -1,0 +1,55 @@
+// What `scores` is asked for.
+#ifndef SIGHTLINE_SERVICES_EVALUATOR_SCORES_FLAGS_H_
+#define SIGHTLINE_SERVICES_EVALUATOR_SCORES_FLAGS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "common/base/usable_cores.h"
+#include "common/config/command_line.h"
+#include "common/dataset/splits.h"
+#include "common/evaluation/evaluation_pool.h"
+#include "common/training/pair_corpus.h"
+
+namespace sightline {
+
+struct ScoresFlags {
+  std::string model, store, split, by, out, pairs, candidates;
+  std::vector<std::string> corpora, languages;
+  std::string protocol = "whole";
+  std::string precision = "float32";
+  int captions_per_picture = 0;  // 0: all
+  int depth = 20;
+  bool languages_apart = false;
+  bool deterministic = false;
+  bool time_only = false;
+  int timed_queries = 20;
+  int threads = UsableCores();
+
+  void Define(Flags* flags);
+};
+
+enum class ScoredBy { kEmbeddings, kPairs };
+
+// The command line, understood.
+struct ScoresPlan {
+  ScoredBy by = ScoredBy::kEmbeddings;
+  absl::optional<Split> split;  // none: all
+  Protocol protocol;
+  std::string pairs;  // path of the file that says what rows and columns are
+};
+
+// InvalidArgument says what is wrong with which flag.
+absl::StatusOr<ScoresPlan> PlanScores(const ScoresFlags& flags);
+
+// The pictures and captions that are scored.  InvalidArgument for corpora that --corpus does not
+// name rightly; errors as PairCorpus::Open.
+absl::StatusOr<std::unique_ptr<PairCorpus>> OpenScoredCorpus(const ScoresFlags& flags,
+                                                             const ScoresPlan& plan);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_EVALUATOR_SCORES_FLAGS_H_
