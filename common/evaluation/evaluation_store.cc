@@ -26,13 +26,15 @@ absl::Status CheckKind(const StoredIndex& index, bundle::v1::ItemKind kind,
 // Models by what they compute in.
 class Models {
  public:
-  Models(std::string store, ComputePool* pool) : store_(std::move(store)), pool_(pool) {}
+  Models(const EvaluationStoreOptions& options, ComputePool* pool)
+      : store_(options.store), deterministic_(options.deterministic), pool_(pool) {}
 
   ModelCache& In(const std::string& precision) {
     auto& cache = caches_[precision];
     if (cache == nullptr) {
       ModelOptions models;
       models.pool = pool_;
+      models.deterministic = deterministic_;
       ModelCacheOptions options{store_, models};
       // As asked, however far that is from float32: how far is what is measured.
       options.precision.policy = {precision, /*least_agreement=*/0};
@@ -43,6 +45,7 @@ class Models {
 
  private:
   const std::string store_;
+  const bool deterministic_;
   ComputePool* const pool_;
   std::map<std::string, std::unique_ptr<ModelCache>> caches_;
 };
@@ -82,7 +85,7 @@ absl::StatusOr<std::unique_ptr<EvaluationStore>> EvaluationStore::Open(
                    StoredIndex::Open(options.store, options.captions_index, pool, call));
   RETURN_IF_ERROR(store->CheckPair());
   RETURN_IF_ERROR(store->LoadModels(options, pool));
-  RETURN_IF_ERROR(store->ReadCaptions(options.language));
+  RETURN_IF_ERROR(store->ReadCaptions(options));
   return store;
 }
 
@@ -97,7 +100,7 @@ absl::Status EvaluationStore::CheckPair() const {
 }
 
 absl::Status EvaluationStore::LoadModels(const EvaluationStoreOptions& options, ComputePool* pool) {
-  Models models(options.store, pool);
+  Models models(options, pool);
   const std::string& encoder = images_->manifest().encoder_model();
   ASSIGN_OR_RETURN(encoder_, models.In(options.precisions.encoder).Get(encoder));
   if (encoder_->text_encoder() == nullptr) {
@@ -117,13 +120,13 @@ absl::Status EvaluationStore::LoadModels(const EvaluationStoreOptions& options, 
   return absl::OkStatus();
 }
 
-absl::Status EvaluationStore::ReadCaptions(const std::string& language) {
+absl::Status EvaluationStore::ReadCaptions(const EvaluationStoreOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<ItemRecord> captions, captions_->Records());
-  ASSIGN_OR_RETURN(relevance_, Relevance::Build(captions, language));
+  ASSIGN_OR_RETURN(relevance_, Relevance::Build(captions, options.language, options.rule));
   const std::vector<EvaluationQuery> queries = relevance_->Queries(Direction::kTextToImage);
   if (queries.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(captions_->Name(), " has no caption in language '", language, "'"));
+        absl::StrCat(captions_->Name(), " has no caption in language '", options.language, "'"));
   }
   for (const EvaluationQuery& query : queries) {
     if (images_->Find(query.item_id).has_value()) continue;

@@ -40,8 +40,10 @@ struct EvaluationStoreOptions {
   std::string images_index = "images";
   std::string captions_index = "captions";
   std::string language = "en";  // of the captions that make queries and answers
-  std::string reranker;         // name of the cross-encoder; empty: each index's default
+  RelevanceRule rule = RelevanceRule::kSameWords;
+  std::string reranker;  // name of the cross-encoder; empty: each index's default
   StorePrecisions precisions;
+  bool deterministic = false;  // one item or pair a pass, as a fleet with that set
 };
 
 // Immutable, thread-safe.
@@ -79,7 +81,7 @@ class EvaluationStore {
   EvaluationStore() = default;
   absl::Status CheckPair() const;
   absl::Status LoadModels(const EvaluationStoreOptions& options, ComputePool* pool);
-  absl::Status ReadCaptions(const std::string& language);
+  absl::Status ReadCaptions(const EvaluationStoreOptions& options);
 
   std::unique_ptr<StoredIndex> images_, captions_;
   std::shared_ptr<const Model> encoder_;

@@ -32,18 +32,35 @@ absl::StatusOr<std::vector<std::vector<int>>> RankAll(const MeasureSpec& spec,
   return ranks;
 }
 
-// Two columns for each method but the first: R@1, then reciprocal rank.
-BootstrapTable DifferencesToFirst(const std::vector<std::vector<int>>& ranks) {
-  const auto queries = static_cast<int64_t>(ranks[0].size());
-  BootstrapTable table(queries, 2 * static_cast<int>(ranks.size() - 1));
-  for (size_t m = 1; m < ranks.size(); ++m) {
-    const int column = 2 * static_cast<int>(m - 1);
-    for (int64_t q = 0; q < queries; ++q) {
-      table.at(q, column) = RecallAt(ranks[m][q], 1) - RecallAt(ranks[0][q], 1);
-      table.at(q, column + 1) = ReciprocalRank(ranks[m][q]) - ReciprocalRank(ranks[0][q]);
+// A row for each picture, whose queries stand together.  Two columns for each method but the first:
+// R@1, then reciprocal rank; then how many queries there are.
+BootstrapTable DifferencesToFirst(const std::vector<std::vector<int>>& ranks,
+                                  absl::Span<const EvaluationQuery> queries) {
+  std::vector<int64_t> row_of;
+  for (size_t q = 0; q < queries.size(); ++q) {
+    const bool same = q > 0 && queries[q].item_id == queries[q - 1].item_id;
+    row_of.push_back(q == 0 ? 0 : row_of.back() + (same ? 0 : 1));
+  }
+  const int last = 2 * static_cast<int>(ranks.size() - 1);
+  BootstrapTable table(queries.empty() ? 0 : row_of.back() + 1, last + 1);
+  for (size_t q = 0; q < queries.size(); ++q) {
+    for (size_t m = 1; m < ranks.size(); ++m) {
+      const int column = 2 * static_cast<int>(m - 1);
+      table.at(row_of[q], column) += RecallAt(ranks[m][q], 1) - RecallAt(ranks[0][q], 1);
+      table.at(row_of[q], column + 1) += ReciprocalRank(ranks[m][q]) - ReciprocalRank(ranks[0][q]);
     }
+    ++table.at(row_of[q], last);
   }
   return table;
+}
+
+// Means over queries, drawn picture by picture.
+std::vector<Interval> IntervalsOf(const BootstrapTable& table, const BootstrapOptions& options,
+                                  ComputePool* pool) {
+  const auto means = [](absl::Span<const double> sums, absl::Span<double> statistics) {
+    for (size_t i = 0; i < statistics.size(); ++i) statistics[i] = sums[i] / sums.back();
+  };
+  return Bootstrap(table, table.columns() - 1, means, options, pool);
 }
 
 // Means over all depths; none where one of them lacks it.
@@ -88,7 +105,7 @@ absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& re
                                     const CallContext& call) {
   ASSIGN_OR_RETURN(const auto ranks, RankAll(spec, relevance, ranker, progress, call));
   const std::vector<Interval> intervals =
-      BootstrapMeans(DifferencesToFirst(ranks), spec.bootstrap, pool);
+      IntervalsOf(DifferencesToFirst(ranks, spec.queries), spec.bootstrap, pool);
   Measurement measurement{spec.direction, spec.split, {}};
   for (size_t m = 0; m < spec.methods.size(); ++m) {
     MethodResult result{spec.methods[m], Summarize(ranks[m]), absl::nullopt};

@@ -19,10 +19,10 @@ inline absl::string_view DirectionName(Direction direction) {
   return direction == Direction::kTextToImage ? "text_to_image" : "image_to_text";
 }
 
-// One captioned picture as a query, in either direction.  A value.
+// A captioned picture, or one of its captions, as a query.  A value.
 struct EvaluationQuery {
   std::string item_id;    // of the picture
-  std::string text;       // its first caption
+  std::string text;       // the caption that asks; of a picture its first one
   std::vector<int> keys;  // what it looks for; see relevance.h.  Sorted.
 };
 

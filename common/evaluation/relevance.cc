@@ -34,29 +34,34 @@ absl::StatusOr<CaptionIdParts> ParseCaptionId(absl::string_view item_id) {
   return parts;
 }
 
+std::string Relevance::KeyText(RelevanceRule rule, const std::string& image_id,
+                               const std::string& caption) {
+  if (rule == RelevanceRule::kOwn) return image_id;
+  // A caption without a word is equal to itself alone, not to all others of the kind.
+  std::string words = NormalizeWords(caption);
+  return words.empty() ? absl::StrCat("#", caption) : words;
+}
+
 absl::StatusOr<Relevance> Relevance::Build(absl::Span<const ItemRecord> captions,
-                                           absl::string_view language) {
+                                           absl::string_view language, RelevanceRule rule) {
   Relevance relevance;
   std::unordered_map<std::string, int> keys;
   for (const ItemRecord& item : captions) {
     ASSIGN_OR_RETURN(const CaptionIdParts id, ParseCaptionId(item.item_id));
     if (id.language != language) continue;
-    // A caption without a word is equal to itself alone, not to all others of the kind.
-    std::string words = NormalizeWords(item.caption);
-    if (words.empty()) words = absl::StrCat("#", item.caption);
-    const int key = keys.emplace(std::move(words), static_cast<int>(keys.size())).first->second;
+    const int next = static_cast<int>(keys.size());
+    const int key = keys.emplace(KeyText(rule, id.image_id, item.caption), next).first->second;
     relevance.caption_keys_.emplace(item.item_id, key);
     Image& image = relevance.images_[id.image_id];
     image.keys.push_back(key);
-    if (image.first_n == 0 || id.n < image.first_n) {
-      image.first_n = id.n;
-      image.first_caption = item.caption;
-      image.first_key = key;
-    }
+    image.asking.push_back({id.n, item.caption, key});
   }
   for (auto& [id, image] : relevance.images_) {
     std::sort(image.keys.begin(), image.keys.end());
     image.keys.erase(std::unique(image.keys.begin(), image.keys.end()), image.keys.end());
+    std::sort(image.asking.begin(), image.asking.end(),
+              [](const Caption& a, const Caption& b) { return a.n < b.n; });
+    if (rule == RelevanceRule::kSameWords) image.asking.resize(1);
   }
   return relevance;
 }
@@ -65,9 +70,12 @@ std::vector<EvaluationQuery> Relevance::Queries(Direction direction) const {
   std::vector<EvaluationQuery> queries;
   queries.reserve(images_.size());
   for (const auto& [id, image] : images_) {
-    std::vector<int> keys = image.keys;
-    if (direction == Direction::kTextToImage) keys = {image.first_key};
-    queries.push_back({id, image.first_caption, std::move(keys)});
+    if (direction == Direction::kImageToText) {
+      queries.push_back({id, image.asking.front().text, image.keys});
+      continue;
+    }
+    for (const Caption& caption : image.asking)
+      queries.push_back({id, caption.text, {caption.key}});
   }
   return queries;
 }

@@ -1,13 +1,18 @@
-// Which hits are right: the any-relevant rule.
+// What is asked, and which hits are right, by one of two rules.
 //
-// Captions are shared ("fish" of five pictures), and pictures occur twice, so the item
-// that a query was made from is not the only right answer.  Two captions are the same if
-// NormalizeWords makes them equal.
+// kSameWords, for a corpus as it is.  Captions are shared ("fish" of five pictures), and pictures
+// occur twice, so the item that a query was made from is not the only right answer.  Two captions
+// are the same if NormalizeWords makes them equal.
 //
 //   text -> image   the query is the picture's first caption; right is every picture
 //                   that has this caption among its own
 //   image -> text   the query is the picture; right is every caption that is the same as
 //                   one of the picture's own
+//
+// kOwn, as the papers count.
+//
+//   text -> image   every caption is a query; right is its picture alone
+//   image -> text   the query is the picture; right are its own captions alone
 #ifndef SIGHTLINE_COMMON_EVALUATION_RELEVANCE_H_
 #define SIGHTLINE_COMMON_EVALUATION_RELEVANCE_H_
 
@@ -34,6 +39,8 @@ struct CaptionIdParts {
 // InvalidArgument if it is not one.
 absl::StatusOr<CaptionIdParts> ParseCaptionId(absl::string_view item_id);
 
+enum class RelevanceRule { kSameWords, kOwn };
+
 // Immutable, thread-safe.  Its size is that of the captions: each distinct one is a
 // number, its key.
 class Relevance {
@@ -42,9 +49,11 @@ class Relevance {
   // Captions in other languages are left out: they make no query and are never right.
   // InvalidArgument, naming the caption, for an id that is none.
   static absl::StatusOr<Relevance> Build(absl::Span<const ItemRecord> captions,
-                                         absl::string_view language);
+                                         absl::string_view language,
+                                         RelevanceRule rule = RelevanceRule::kSameWords);
 
-  // One for each picture that has a caption, in the order of their ids.
+  // One for each picture that has a caption, or, by kOwn, of texts for each caption; in the order
+  // of pictures' ids, and of a picture in that of its captions.
   std::vector<EvaluationQuery> Queries(Direction direction) const;
 
   // For each text the pictures that are right, in the order of their ids.
@@ -55,12 +64,19 @@ class Relevance {
                   const std::string& hit_id) const;
 
  private:
-  struct Image {
-    int first_n = 0;  // of the caption below
-    std::string first_caption;
-    std::vector<int> keys;  // of all its captions, sorted, each once
-    int first_key = 0;
+  struct Caption {
+    int n = 0;
+    std::string text;
+    int key = 0;
   };
+  struct Image {
+    std::vector<Caption> asking;  // in their order; the first one alone, unless kOwn
+    std::vector<int> keys;        // of all its captions, sorted, each once
+  };
+
+  // The key of a caption of `image_id`; of captions that are the same, or of one picture, one.
+  static std::string KeyText(RelevanceRule rule, const std::string& image_id,
+                             const std::string& caption);
 
   std::map<std::string, Image> images_;
   std::unordered_map<std::string, int> caption_keys_;  // by caption id

@@ -46,6 +46,8 @@ void StoreFlags::Define(Flags* flags) {
                 &options.reranker);
   flags->String("direction", "WHICH", "text-to-image, image-to-text or both; default both",
                 &direction);
+  flags->Switch("deterministic", "one item or pair at a time, as a fleet with that set",
+                &options.deterministic);
   flags->Int("threads", "cores to use in this process; default: all", 1, limits::kMaxThreads,
              &threads);
 }

@@ -128,6 +128,70 @@ Json MeasurementJson(const MeasureReport& report, const Measurement& measurement
   return json;
 }
 
+// A method over both directions of a split.
+struct BothWays {
+  const MethodResult* result = nullptr;  // of one of them, for its method
+  double sum = 0;                        // of R@1, R@5 and R@10 in both
+};
+
+// Of each method that was measured both ways, by the split of `first`, the measurement of a
+// direction whose other one follows later.
+std::vector<BothWays> BothWaysOf(const MeasureReport& report, const Measurement& first) {
+  std::vector<BothWays> both;
+  for (const Measurement& other : report.measurements) {
+    if (&other <= &first || other.split != first.split || other.direction == first.direction) {
+      continue;
+    }
+    for (const MethodResult& result : first.results) {
+      const MethodResult* const back = other.Find(result.method);
+      if (back == nullptr) continue;
+      BothWays& method = both.emplace_back();
+      method.result = &result;
+      for (const int cutoff : {1, 5, 10}) {
+        method.sum += result.metrics.recall_at(cutoff) + back->metrics.recall_at(cutoff);
+      }
+    }
+  }
+  return both;
+}
+
+std::string BothWaysText(const MeasureReport& report, bool all) {
+  std::string text;
+  for (const Measurement& first : report.measurements) {
+    Table table({{"method"}, {"depth", true}, {"AR", true}, {"rsum", true}});
+    const std::vector<BothWays> both = BothWaysOf(report, first);
+    for (const BothWays& method : both) {
+      const Method& of = method.result->method;
+      if (!all && of.depth > 0 && of.combination.kind != CombinationKind::kReplace) continue;
+      table.AddRow({MethodText(of), of.depth == 0 ? "-" : absl::StrCat(of.depth),
+                    Percent(method.sum / 6), absl::StrFormat("%.1f", 100 * method.sum)});
+    }
+    if (both.empty()) continue;
+    absl::StrAppend(&text, "\nboth directions, ", SplitText(first.split), "\n",
+                    table.ToString(/*indent=*/2));
+  }
+  return text;
+}
+
+Json BothWaysJson(const MeasureReport& report) {
+  Json json = Json::array();
+  for (const Measurement& first : report.measurements) {
+    Json methods = Json::array();
+    for (const BothWays& method : BothWaysOf(report, first)) {
+      const Method& of = method.result->method;
+      Json one = {{"name", MethodText(of)}, {"depth", of.depth}};
+      if (of.depth > 0) one.update(CombinationJson(of.combination));
+      one["ar"] = method.sum / 6;
+      one["rsum"] = method.sum;
+      methods.push_back(std::move(one));
+    }
+    if (!methods.empty()) {
+      json.push_back({{"split", SplitText(first.split)}, {"methods", std::move(methods)}});
+    }
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string SplitText(absl::optional<Split> split) {
@@ -159,6 +223,7 @@ std::string ReportText(const MeasureReport& report, bool all) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", Title(report, measurement),
                     table.ToString(/*indent=*/2));
   }
+  if (report.every_caption) text += BothWaysText(report, all);
   if (!report.choices.empty()) text += "\n";
   for (const Choice& choice : report.choices) text += ChoiceText(choice);
   return text;
@@ -171,6 +236,7 @@ std::string ReportJson(const MeasureReport& report) {
                {"captions", IndexJson(report.captions)},
                {"settings",
                 {{"language", report.language},
+                 {"captions", report.every_caption ? "all" : "first"},
                  {"depths", report.depths},
                  {"limit", report.limit},
                  {"list_length", kListLength},
@@ -182,6 +248,7 @@ std::string ReportJson(const MeasureReport& report) {
   for (const Measurement& measurement : report.measurements) {
     json["results"].push_back(MeasurementJson(report, measurement));
   }
+  if (report.every_caption) json["both_directions"] = BothWaysJson(report);
   for (const Choice& choice : report.choices) {
     Json& of_direction = json["choice"][Text(DirectionName(choice.direction))];
     of_direction = CombinationJson(choice.combination);

@@ -28,6 +28,7 @@ struct MeasureReport {
   EvaluatedIndex images;
   EvaluatedIndex captions;
   std::string language;
+  bool every_caption = false;  // is a query, as the papers count; both directions have a mean then
   std::vector<int> depths;
   int64_t limit = 0;  // queries of each split; 0: all
   BootstrapOptions bootstrap;

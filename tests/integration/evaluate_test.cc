@@ -185,6 +185,30 @@ TEST_CASE("measured live and in process, the numbers are the same") {
   }
 }
 
+TEST_CASE(
+    "by the papers' protocol a deterministic fleet's numbers are this process's to the digit") {
+  FleetOptions options;
+  options.deterministic = true;
+  Fleet fleet(Store(), TestLaunch(), options);
+  const auto measured = [&](const std::string& name, const std::vector<std::string>& more) {
+    const std::string path = Dir().File(name);
+    std::vector<std::string> args = {"measure",     "--store",  Store().path, "--captions", "all",
+                                     "--all",       "--depths", "10,20",      "--lambdas",  "0.5",
+                                     "--resamples", "200",      "--json",     path};
+    args.insert(args.end(), more.begin(), more.end());
+    std::ostringstream out, err;
+    const int status = RunEvaluator(args, {out, err});
+    INFO(err.str());
+    REQUIRE(status == 0);
+    return nlohmann::json::parse(*ReadFile(path));
+  };
+  const nlohmann::json in_process = measured("own.json", {"--deterministic"});
+  const nlohmann::json live = measured("fleet.json", {"--router", fleet.router().address()});
+  REQUIRE(in_process["both_directions"][0]["methods"].size() == 7);
+  REQUIRE(live["both_directions"] == in_process["both_directions"]);
+  REQUIRE(live["results"] == in_process["results"]);
+}
+
 TEST_CASE("questions are asked, counted, and decide the exit status") {
   std::string text;
   for (int i = 0; i < 5; ++i) {

@@ -89,6 +89,34 @@ TEST_CASE("every method is measured over all queries and compared with retrieval
   REQUIRE(measured->Find({50, kHalf}) == nullptr);
 }
 
+TEST_CASE("captions of a picture are drawn together: five that are alike say what one says") {
+  const auto gain_of = [](int captions) {
+    std::vector<ItemRecord> items;
+    std::vector<int> retrieval, better;
+    for (int i = 0; i < 10; ++i) {
+      for (int n = 1; n <= captions; ++n) {
+        items.push_back({absl::StrCat("picture-", i, "#en-", n), absl::StrCat("caption ", i, n)});
+        retrieval.push_back(4);
+        better.push_back(i % 3 == 0 ? 1 : 4);
+      }
+    }
+    const Relevance relevance = *Relevance::Build(items, "en", RelevanceRule::kOwn);
+    ScriptedRanker ranker({retrieval, better});
+    ComputePool pool(1);
+    const auto measured = Measure(Spec(relevance, {Method(), {20, kHalf}}), relevance, &ranker,
+                                  &pool, nullptr, CallContext::Unbounded());
+    REQUIRE(measured.ok());
+    REQUIRE(measured->results[0].metrics.query_count == 10 * captions);
+    return measured->results[1].gain->recall_at_1;
+  };
+  const Interval one = gain_of(1), five = gain_of(5);
+  REQUIRE(one.estimate == Approx(0.4));
+  REQUIRE(five.estimate == Approx(one.estimate));
+  REQUIRE(five.low == Approx(one.low));
+  REQUIRE(five.high == Approx(one.high));
+  REQUIRE(one.high - one.low > 0.3);
+}
+
 TEST_CASE("a failing ranker and a cancelled call end the measurement") {
   const Relevance relevance = PicturesWithCaptions(8);
   ComputePool pool(1);

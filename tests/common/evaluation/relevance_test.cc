@@ -40,6 +40,33 @@ TEST_CASE("ids of captions are taken apart, and what is none is refused") {
   REQUIRE_FALSE(Relevance::Build({{"nonsense", "fish"}}, "en").ok());
 }
 
+TEST_CASE("as the papers count every caption asks, and its own picture alone is right") {
+  const auto built = Relevance::Build({{"a#en-2", "sea"},
+                                       {"b#en-1", "a red fish"},
+                                       {"a#en-1", "a red fish"},
+                                       {"a#de-1", "Fisch"},
+                                       {"a#en-10", "!"}},
+                                      "en", RelevanceRule::kOwn);
+  REQUIRE(built.ok());
+  const std::vector<EvaluationQuery> texts = built->Queries(Direction::kTextToImage);
+  REQUIRE(texts.size() == 4);
+  const std::vector<std::string> asked = {"a red fish", "sea", "!", "a red fish"};
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE(texts[i].text == asked[i]);
+    REQUIRE(texts[i].item_id == (i < 3 ? "a" : "b"));
+    REQUIRE(built->IsRelevant(Direction::kTextToImage, texts[i], "a") == (i < 3));
+    REQUIRE(built->IsRelevant(Direction::kTextToImage, texts[i], "b") == (i == 3));
+  }
+  const std::vector<EvaluationQuery> images = built->Queries(Direction::kImageToText);
+  REQUIRE(images.size() == 2);
+  for (const char* own : {"a#en-1", "a#en-2", "a#en-10"}) {
+    REQUIRE(built->IsRelevant(Direction::kImageToText, images[0], own));
+    REQUIRE_FALSE(built->IsRelevant(Direction::kImageToText, images[1], own));
+  }
+  REQUIRE_FALSE(built->IsRelevant(Direction::kImageToText, images[0], "b#en-1"));
+  REQUIRE_FALSE(built->IsRelevant(Direction::kImageToText, images[0], "a#de-1"));
+}
+
 TEST_CASE("each captioned picture asks by its first caption, whatever order they come in") {
   const std::vector<EvaluationQuery> queries = Fishes().Queries(Direction::kTextToImage);
   REQUIRE(queries.size() == 4);

@@ -73,6 +73,29 @@ TEST_CASE("all combinations and the choices are shown when asked for") {
                      "choice for image_to_text: none (mean R@1 25.0, MRR@50 0.1250)\n"));
 }
 
+TEST_CASE("where every caption asks, both directions have a mean and a sum") {
+  MeasureReport report = Report();
+  REQUIRE(!absl::StrContains(ReportJson(report), "both_directions"));
+  report.every_caption = true;
+  REQUIRE(nlohmann::json::parse(ReportJson(report))["both_directions"].empty());
+  report.measurements.push_back(
+      {Direction::kImageToText,
+       Split::kHeldOut,
+       {Result(0, {}, 0.5), Result(50, {CombinationKind::kReplace, 0}, 0.7)}});
+  report.measurements.push_back({Direction::kImageToText, Split::kTrain, {Result(0, {}, 0.1)}});
+  REQUIRE(absl::EndsWith(ReportText(report, /*all=*/false),
+                         "\nboth directions, held_out\n"
+                         "  method     depth    AR   rsum\n"
+                         "  retrieval      -  55.0  330.0\n"));
+  const auto json = nlohmann::json::parse(ReportJson(report));
+  REQUIRE(json["settings"]["captions"] == "all");
+  REQUIRE(json["both_directions"].size() == 1);
+  REQUIRE(json["both_directions"][0]["split"] == "held_out");
+  REQUIRE(json["both_directions"][0]["methods"].size() == 1);
+  REQUIRE(json["both_directions"][0]["methods"][0]["ar"].get<double>() == Approx(0.55));
+  REQUIRE(json["both_directions"][0]["methods"][0]["rsum"].get<double>() == Approx(3.3));
+}
+
 TEST_CASE("JSON has everything, as fractions") {
   MeasureReport report = Report();
   report.choices = kChoices;
