@@ -39,8 +39,8 @@ absl::Status PairCorpus::Add(const CorpusReader& reader, const PairCorpusOptions
   const int width = reader.region_feature_size();
   if (width == 0) {
     return absl::InvalidArgumentError(
-        "a corpus holds pictures, and what is learnt here reads regions; make them with "
-        "sightlinectl import-regions");
+        "a corpus holds pictures, and what is learnt here reads regions; make them with trainer "
+        "extract, or of a detector's files with sightlinectl import-regions");
   }
   if (region_feature_size_ != 0 && width != region_feature_size_) {
     return absl::InvalidArgumentError(absl::StrCat("one corpus has regions of ",

@@ -3,6 +3,7 @@
 #include "common/config/command.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
+#include "services/trainer/extract_command.h"
 #include "services/trainer/learn_command.h"
 #include "services/trainer/prepare_command.h"
 #include "services/trainer/scenes_command.h"
@@ -16,9 +17,10 @@ int main(int argc, char** argv) {
   sightline::LogOptions log;
   log.service = "trainer";
   sightline::ConfigureLog(log);
-  return sightline::RunMain({"trainer",
-                             "learns a model from pictures with captions.",
-                             {sightline::kPrepareCommand, sightline::kTrainCommand,
-                              sightline::kLearnCommand, sightline::kScenesCommand}},
-                            argc, argv);
+  return sightline::RunMain(
+      {"trainer",
+       "learns a model from pictures with captions.",
+       {sightline::kPrepareCommand, sightline::kTrainCommand, sightline::kExtractCommand,
+        sightline::kLearnCommand, sightline::kScenesCommand}},
+      argc, argv);
 }

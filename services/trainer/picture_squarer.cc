@@ -4,37 +4,11 @@
 #include "common/base/mutex.h"
 #include "common/base/status_macros.h"
 #include "common/base/work_on_threads.h"
+#include "services/trainer/byte_budget.h"
 #include "services/trainer/square_picture.h"
 
 namespace sightline {
 namespace {
-
-// Bytes that may be in use at one time.
-class ByteBudget {
- public:
-  explicit ByteBudget(int64_t limit) : limit_(limit) {}
-
-  // Waits until there is room, or until nobody else holds any.
-  void Take(int64_t bytes) {
-    MutexLock lock(mutex_);
-    while (used_ > 0 && used_ + bytes > limit_) freed_.Wait(mutex_);
-    used_ += bytes;
-  }
-
-  void Return(int64_t bytes) {
-    {
-      MutexLock lock(mutex_);
-      used_ -= bytes;
-    }
-    freed_.NotifyAll();
-  }
-
- private:
-  const int64_t limit_;
-  Mutex mutex_;
-  CondVar freed_;
-  int64_t used_ GUARDED_BY(mutex_) = 0;
-};
 
 absl::StatusOr<std::string> Decoded(const std::string& encoded, const SquaringOptions& options,
                                     PictureFingerprint* print) {
