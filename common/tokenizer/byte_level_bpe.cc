@@ -1,7 +1,5 @@
 #include "common/tokenizer/byte_level_bpe.h"
 
-#include <unicode/uchar.h>
-
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -11,8 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
-#include "common/tokenizer/html_entities.h"
-#include "common/tokenizer/unicode.h"
+#include "common/tokenizer/byte_level_words.h"
 
 namespace sightline {
 namespace {
@@ -22,71 +19,9 @@ constexpr int32_t kByteCount = 256;
 constexpr size_t kMaxMerges = 49152 - 256 - 2;
 constexpr size_t kMaxSymbolBytes = 512;
 constexpr absl::string_view kHeading = "#version:";
-constexpr absl::string_view kWordEnd = "</w>";
 
 absl::Status LineError(size_t line_number, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("merges line ", line_number, " ", what));
-}
-
-bool IsPrintedAsItself(int byte) {
-  return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
-}
-
-// All below take text that CheckText has passed.
-
-// `text` with runs of white space made one space, and none at its ends.
-std::string CollapseSpaces(absl::string_view text) {
-  std::string collapsed;
-  bool space = false;
-  for (int64_t offset = 0; offset < static_cast<int64_t>(text.size());) {
-    const UChar32 c = NextCodePoint(text, &offset);
-    if (IsPythonSpace(c)) {
-      space = true;
-      continue;
-    }
-    if (space && !collapsed.empty()) collapsed += ' ';
-    space = false;
-    AppendCodePoint(c, &collapsed);
-  }
-  return collapsed;
-}
-
-absl::StatusOr<std::string> Clean(absl::string_view text) {
-  ASSIGN_OR_RETURN(const std::string composed, ComposeCanonically(text));
-  return LowerCase(CollapseSpaces(UnescapeHtml(UnescapeHtml(composed))));
-}
-
-// What a code point makes a run of.
-enum class Run { kSpace, kLetters, kNumber, kOther };
-
-Run RunOf(UChar32 c) {
-  if (c == ' ') return Run::kSpace;
-  const uint32_t category = U_GET_GC_MASK(c);
-  if ((category & U_GC_L_MASK) != 0) return Run::kLetters;
-  return (category & U_GC_N_MASK) != 0 ? Run::kNumber : Run::kOther;
-}
-
-// The length of the contraction that `text` starts with; 0 if there is none.  The long s
-// is one because the release's pattern knows no case.
-size_t ContractionLength(absl::string_view text) {
-  for (const absl::string_view contraction :
-       {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'\u017f"}) {
-    if (absl::StartsWith(text, contraction)) return contraction.size();
-  }
-  return 0;
-}
-
-// The length of the word that `text`, which is not empty, starts with.
-size_t WordLength(absl::string_view text) {
-  const size_t contraction = ContractionLength(text);
-  if (contraction > 0) return contraction;
-  int64_t end = 0;
-  const Run run = RunOf(NextCodePoint(text, &end));
-  if (run == Run::kNumber || run == Run::kSpace) return end;
-  for (int64_t next = end; next < static_cast<int64_t>(text.size()); end = next) {
-    if (RunOf(NextCodePoint(text, &next)) != run) break;
-  }
-  return end;
 }
 
 // Symbols of one word that are joined pair by pair: always the pair that was learnt first,
@@ -149,23 +84,12 @@ class PairJoiner {
 }  // namespace
 
 ByteLevelBpeTokenizer::ByteLevelBpeTokenizer() {
-  std::vector<std::string> spellings(kByteCount);
   int32_t id = 0;
-  for (int byte = 0; byte < kByteCount; ++byte) {
-    if (!IsPrintedAsItself(byte)) continue;
-    AppendCodePoint(byte, &spellings[id]);
+  for (const int byte : BytesInOrder()) {
+    symbols_.push_back(ByteSpelling(byte));
     byte_ids_[byte] = id++;
   }
-  // The others are printed as the characters from U+0100 on.
-  UChar32 stand_in = kByteCount;
-  for (int byte = 0; byte < kByteCount; ++byte) {
-    if (IsPrintedAsItself(byte)) continue;
-    AppendCodePoint(stand_in++, &spellings[id]);
-    byte_ids_[byte] = id++;
-  }
-  symbols_ = spellings;
-  for (const std::string& spelling : spellings)
-    symbols_.push_back(absl::StrCat(spelling, kWordEnd));
+  for (int32_t i = 0; i < kByteCount; ++i) symbols_.push_back(absl::StrCat(symbols_[i], kWordEnd));
   for (size_t i = 0; i < symbols_.size(); ++i) ids_[symbols_[i]] = static_cast<int32_t>(i);
 }
 
@@ -243,14 +167,9 @@ void ByteLevelBpeTokenizer::AppendWord(absl::string_view word, std::vector<int32
 }
 
 absl::StatusOr<std::vector<int32_t>> ByteLevelBpeTokenizer::Encode(absl::string_view text) const {
-  RETURN_IF_ERROR(CheckText(text));
-  ASSIGN_OR_RETURN(const std::string cleaned, Clean(text));
   std::vector<int32_t> ids;
-  for (absl::string_view rest = cleaned; !rest.empty();) {
-    const size_t length = WordLength(rest);
-    if (rest[0] != ' ') AppendWord(rest.substr(0, length), &ids);
-    rest.remove_prefix(length);
-  }
+  RETURN_IF_ERROR(
+      ForEachByteLevelWord(text, [&](absl::string_view word) { AppendWord(word, &ids); }));
   return ids;
 }
 

@@ -12,6 +12,10 @@ namespace sightline {
 
 enum class TokenizerKind { kWordPiece, kByteLevelBpe, kSentencePiece, kWordList };
 
+// "wordpiece", "clip_bpe", "sentencepiece", "word_list".  InvalidArgument, with all of them, for
+// another.
+absl::StatusOr<TokenizerKind> ParseTokenizerKind(absl::string_view name);
+
 // `vocabulary`, gzipped or not, is what the kind's Create takes, at most 64 MiB unpacked.
 // `lowercase` is WordPiece's; the other kinds have one way.
 //

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/tokenizer/basic_tokenizer.h"
+#include "common/tokenizer/pair_merger.h"
 
 namespace sightline {
 namespace {
@@ -37,87 +38,10 @@ void AddBareCharacters(const std::vector<std::string>& of_word, std::set<std::st
   }
 }
 
-// Words as rows of pieces that grow together.
-class PairMerger {
- public:
-  void AddWord(const std::vector<std::string>& characters) {
-    std::vector<int> word;
-    for (const std::string& character : characters) word.push_back(PieceId(character));
-    words_.push_back(std::move(word));
-    CountPairs(static_cast<int>(words_.size()) - 1, +1);
-  }
-
-  // Joins the most frequent pair wherever it is and returns the piece that it became; an
-  // empty one when no pair is there `min_count` times.
-  std::string MergeMostFrequent(int64_t min_count) {
-    const Pair* best = nullptr;
-    std::string best_text;
-    for (const auto& [pair, places] : pairs_) {
-      const int64_t best_count = best == nullptr ? min_count : pairs_.at(*best).count;
-      if (places.count < best_count) continue;
-      std::string text = Joined(pair);
-      if (best != nullptr && places.count == best_count && text >= best_text) continue;
-      best = &pair;
-      best_text = std::move(text);
-    }
-    if (best != nullptr) Merge(Pair(*best), PieceId(best_text));
-    return best_text;
-  }
-
- private:
-  using Pair = std::pair<int, int>;
-  struct Places {
-    int64_t count = 0;
-    std::set<int> words;
-  };
-
-  int PieceId(const std::string& text) {
-    const auto [found, added] = ids_.emplace(text, static_cast<int>(pieces_.size()));
-    if (added) pieces_.push_back(text);
-    return found->second;
-  }
-
-  std::string Joined(const Pair& pair) const {
-    return absl::StrCat(pieces_[pair.first], pieces_[pair.second].substr(sizeof(kInner) - 1));
-  }
-
-  void CountPairs(int index, int64_t step) {
-    const std::vector<int>& word = words_[index];
-    for (size_t i = 0; i + 1 < word.size(); ++i) {
-      const auto found = pairs_.try_emplace({word[i], word[i + 1]}).first;
-      found->second.count += step;
-      if (found->second.count == 0) {
-        pairs_.erase(found);
-      } else if (step > 0) {
-        found->second.words.insert(index);
-      }
-    }
-  }
-
-  void Merge(const Pair& pair, int piece) {
-    // A copy: counting changes the original.  Words that lost the pair meanwhile are found
-    // without it and stay as they are.
-    const std::set<int> indices = pairs_.at(pair).words;
-    for (int index : indices) {
-      CountPairs(index, -1);
-      std::vector<int>& word = words_[index];
-      std::vector<int> merged;
-      for (size_t i = 0; i < word.size(); ++i) {
-        const bool here =
-            i + 1 < word.size() && word[i] == pair.first && word[i + 1] == pair.second;
-        merged.push_back(here ? piece : word[i]);
-        i += here;
-      }
-      word = std::move(merged);
-      CountPairs(index, +1);
-    }
-  }
-
-  std::vector<std::string> pieces_;
-  std::map<std::string, int> ids_;
-  std::vector<std::vector<int>> words_;
-  std::map<Pair, Places> pairs_;
-};
+// "##" of what stands inside goes where it is joined to what stands before.
+std::string JoinPieces(const std::string& left, const std::string& right) {
+  return absl::StrCat(left, right.substr(sizeof(kInner) - 1));
+}
 
 // Tokens in order, each once.
 class TokenList {
@@ -162,7 +86,7 @@ absl::StatusOr<std::vector<std::string>> VocabularyBuilder::Build() const {
   std::set<std::string> characters = alphabet_;
   // By descending counts, then bytewise.
   std::vector<std::tuple<int64_t, int64_t, std::string>> frequent;
-  PairMerger merger;
+  PairMerger merger(JoinPieces, /*distinct=*/false);
   for (const auto& [word, counts] : words_) {
     const std::vector<std::string> of_word = Characters(word);
     if (of_word.size() > kMaxWordCharacters) continue;
@@ -172,7 +96,7 @@ absl::StatusOr<std::vector<std::string>> VocabularyBuilder::Build() const {
     } else if (counts.own + counts.background >= options_.min_count) {
       frequent.emplace_back(0, -(counts.own + counts.background), word);
     }
-    merger.AddWord(of_word);
+    merger.AddWord(of_word, /*count=*/1);
   }
   const size_t base = std::size(kSpecialTokens) + 2 * characters.size();
   if (base > static_cast<size_t>(options_.max_size)) {
@@ -194,9 +118,9 @@ absl::StatusOr<std::vector<std::string>> VocabularyBuilder::Build() const {
     tokens.Add(word);
   }
   while (!tokens.full()) {
-    const std::string piece = merger.MergeMostFrequent(options_.min_count);
-    if (piece.empty()) break;
-    tokens.Add(piece);
+    const auto piece = merger.MergeMostFrequent(options_.min_count);
+    if (!piece.has_value()) break;
+    tokens.Add(piece->joined);
   }
   return tokens.Take();
 }

@@ -6,13 +6,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/optional.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/config/table.h"
 #include "common/dataset/open_corpus.h"
 #include "common/models/init_model.h"
-#include "common/tokenizer/vocabulary_builder.h"
+#include "common/tokenizer/vocabulary_maker.h"
 
 namespace sightline {
 namespace {
@@ -27,12 +29,12 @@ absl::StatusOr<ModelBundle> WriteInitialModel(const std::string& store,
   return InitModel(store, manifest, vocabulary, options);
 }
 
-absl::Status AddTextFile(const std::string& path, VocabularyBuilder* builder) {
+absl::Status AddTextFile(const std::string& path, VocabularyMaker* maker) {
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   int64_t line_number = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     ++line_number;
-    if (const absl::Status added = builder->Add(line); !added.ok()) {
+    if (const absl::Status added = maker->Add(line); !added.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, ":", line_number, ": ", added.message()));
     }
@@ -40,15 +42,69 @@ absl::Status AddTextFile(const std::string& path, VocabularyBuilder* builder) {
   return absl::OkStatus();
 }
 
-absl::Status AddCorpus(const CorpusSpec& spec, VocabularyBuilder* builder) {
+absl::Status AddCorpus(const CorpusSpec& spec, VocabularyMaker* maker) {
   ASSIGN_OR_RETURN(const std::unique_ptr<CorpusReader> reader, OpenCorpus(spec));
   ASSIGN_OR_RETURN(const CorpusListing listing, reader->List());
   for (const CorpusItem& item : listing.items) {
     for (const CorpusCaption& caption : item.captions) {
-      RETURN_IF_ERROR(builder->Add(caption.text));
+      RETURN_IF_ERROR(maker->Add(caption.text));
     }
   }
   return absl::OkStatus();
+}
+
+struct VocabularyFlags {
+  std::string out, kind = "wordpiece";
+  std::vector<std::string> texts, corpora;
+  VocabularyOptions options;
+  absl::optional<int64_t> min_count;
+  bool cased = false;
+};
+
+Flags DefineFlags(VocabularyFlags* values) {
+  Flags flags;
+  flags.String("out", "FILE", "file to write", &values->out);
+  flags.String("kind", "NAME", "wordpiece, clip_bpe or word_list (SGRAF's); default wordpiece",
+               &values->kind);
+  flags.Strings("text", "FILE", "plain text, a caption or sentence a line; repeatable",
+                &values->texts);
+  flags.Strings("corpus", "KIND",
+                "English captions of stamps, clipart, emoji, folder:DIR or a published set, "
+                "karpathy:FILE,splits=train+restval; repeatable, or with commas between",
+                &values->corpora);
+  flags.Int("size", "most tokens; default 8000", 100, 1000000, &values->options.max_size);
+  flags.Int("min-count",
+            "how often a word, or a pair of pieces, has to be there; default 2, of a word_list 4",
+            1, 1 << 30, &values->min_count);
+  flags.Switch("cased", "of wordpiece: keep capitals and accents", &values->cased);
+  return flags;
+}
+
+absl::StatusOr<std::unique_ptr<VocabularyMaker>> MakerOf(const VocabularyFlags& flags) {
+  constexpr int64_t kUsualCount = 2, kReleasedWordListCount = 4;
+  ASSIGN_OR_RETURN(const TokenizerKind kind, Within("--kind", ParseTokenizerKind(flags.kind)));
+  VocabularyOptions options = flags.options;
+  options.lowercase = !flags.cased;
+  options.min_count = flags.min_count.value_or(
+      kind == TokenizerKind::kWordList ? kReleasedWordListCount : kUsualCount);
+  return Within("--kind", NewVocabularyMaker(kind, options));
+}
+
+absl::StatusOr<std::vector<CorpusSpec>> CorporaOf(const VocabularyFlags& flags) {
+  std::vector<CorpusSpec> all;
+  for (const std::string& list : flags.corpora) {
+    ASSIGN_OR_RETURN(const std::vector<CorpusSpec> specs, ParseCorpora(list));
+    all.insert(all.end(), specs.begin(), specs.end());
+  }
+  return all;
+}
+
+absl::StatusOr<MadeVocabulary> MakeFrom(const VocabularyFlags& flags,
+                                        const std::vector<CorpusSpec>& specs,
+                                        VocabularyMaker* maker) {
+  for (const std::string& path : flags.texts) RETURN_IF_ERROR(AddTextFile(path, maker));
+  for (const CorpusSpec& spec : specs) RETURN_IF_ERROR(AddCorpus(spec, maker));
+  return maker->Make();
 }
 
 }  // namespace
@@ -59,7 +115,8 @@ int RunInitModel(const std::vector<std::string>& args, const Console& console) {
   bool float32 = false;
   Flags flags;
   flags.String("store", "DIR", "store to write to", &store);
-  flags.String("vocabulary", "FILE", "WordPiece vocabulary, one token a line", &vocabulary);
+  flags.String("vocabulary", "FILE",
+               "vocabulary of the kind that --config says; make-vocabulary makes one", &vocabulary);
   flags.String("config", "FILE",
                "JSON of a ModelBundleManifest without files; default: the demo's small OSCAR",
                &config);
@@ -80,54 +137,29 @@ int RunInitModel(const std::vector<std::string>& args, const Console& console) {
 }
 
 int RunMakeVocabulary(const std::vector<std::string>& args, const Console& console) {
-  std::string out;
-  std::vector<std::string> texts, corpora;
-  VocabularyOptions options;
-  bool cased = false;
-  Flags flags;
-  flags.String("out", "FILE", "file to write", &out);
-  flags.Strings("text", "FILE", "plain text, a caption or sentence a line; repeatable", &texts);
-  flags.Strings("corpus", "KIND",
-                "English captions of stamps, clipart, emoji, folder:DIR or a published set, "
-                "karpathy:FILE,splits=train+restval; repeatable, or with commas between",
-                &corpora);
-  flags.Int("size", "most tokens; default 8000", 100, 1000000, &options.max_size);
-  flags.Switch("cased", "keep capitals and accents", &cased);
+  VocabularyFlags values;
+  Flags flags = DefineFlags(&values);
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kMakeVocabularyCommand, &flags, args, console, &words, &status)) {
     return status;
   }
-  if (out.empty() || texts.size() + corpora.size() == 0 || !words.empty()) {
+  if (values.out.empty() || values.texts.size() + values.corpora.size() == 0 || !words.empty()) {
     return UsageError(kMakeVocabularyCommand, "give --out FILE and something to read", console);
   }
-  options.lowercase = !cased;
-  VocabularyBuilder builder(options);
-  for (const std::string& path : texts) {
-    if (const absl::Status added = AddTextFile(path, &builder); !added.ok()) {
-      return Fail(added, console);
-    }
+  auto maker = MakerOf(values);
+  const auto specs = CorporaOf(values);
+  const absl::Status usable = maker.ok() ? specs.status() : maker.status();
+  if (!usable.ok()) {
+    return UsageError(kMakeVocabularyCommand, std::string(usable.message()), console);
   }
-  for (const std::string& list : corpora) {
-    const absl::StatusOr<std::vector<CorpusSpec>> specs = ParseCorpora(list);
-    if (!specs.ok()) {
-      return UsageError(kMakeVocabularyCommand, std::string(specs.status().message()), console);
-    }
-    for (const CorpusSpec& spec : *specs) {
-      if (const absl::Status added = AddCorpus(spec, &builder); !added.ok()) {
-        return Fail(added, console);
-      }
-    }
-  }
-  const absl::StatusOr<std::vector<std::string>> tokens = builder.Build();
-  if (!tokens.ok()) return Fail(tokens.status(), console);
-  std::string text;
-  for (const std::string& token : *tokens) absl::StrAppend(&text, token, "\n");
-  if (const absl::Status written = WriteFileAtomically(out, text); !written.ok()) {
+  const absl::StatusOr<MadeVocabulary> made = MakeFrom(values, *specs, maker->get());
+  if (!made.ok()) return Fail(made.status(), console);
+  if (const absl::Status written = WriteFileAtomically(values.out, made->file); !written.ok()) {
     return Fail(written, console);
   }
-  console.err << "wrote " << tokens->size() << " tokens to " << out << ", from "
-              << WithThousands(builder.word_count()) << " words\n";
+  console.err << "wrote " << made->size << " tokens to " << values.out << ", from "
+              << WithThousands((*maker)->word_count()) << " words\n";
   return kSuccess;
 }
 

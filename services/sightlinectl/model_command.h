@@ -18,8 +18,8 @@ inline constexpr Command kInitModelCommand = {
     "writes a model bundle with random weights and prints its id", RunInitModel};
 inline constexpr Command kMakeVocabularyCommand = {
     "make-vocabulary",
-    "sightlinectl make-vocabulary --out FILE [--text FILE]... [--corpus KIND]...",
-    "makes a WordPiece vocabulary of texts or of a corpus's captions", RunMakeVocabulary};
+    "sightlinectl make-vocabulary --out FILE [--kind NAME] [--text FILE]... [--corpus KIND]...",
+    "makes a vocabulary of texts or of a corpus's captions", RunMakeVocabulary};
 
 }  // namespace sightline
 

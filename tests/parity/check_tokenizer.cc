@@ -2,7 +2,7 @@
 //
 //   check_tokenizer --kind KIND --vocab FILE[.gz] [--lower] CASES.jsonl
 //
-// KIND is one of tests/common/tokenizer/tokenizer_kinds.h.  One JSON object a line: text, ids, and
+// KIND is one of ParseTokenizerKind (make_tokenizer.h).  One JSON object a line: text, ids, and
 // tokens or none.  Prints the first few differences, then `mismatches: N of M`.  Exit code 0 if N
 // is 0 and M is not, 1 if not, 2 if the tokenizer or the file could not be had at all.
 #include <cstdint>
@@ -23,7 +23,6 @@
 #include "common/base/status_macros.h"
 #include "common/tokenizer/make_tokenizer.h"
 #include "nlohmann/json.hpp"
-#include "tests/common/tokenizer/tokenizer_kinds.h"
 
 ABSL_FLAG(std::string, kind, "",
           "the kind of tokenizer: wordpiece, clip_bpe, sentencepiece or word_list");

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "tests/common/tokenizer/tokenizer_kinds.h"
 #include "tests/support/catch.h"
 #include "tests/support/sentencepiece_model.h"
 

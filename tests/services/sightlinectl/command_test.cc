@@ -166,6 +166,10 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   REQUIRE(refused({"init-model", "--store", "s"}, "--vocabulary FILE"));
   REQUIRE(refused({"make-vocabulary", "--out", "v"}, "something to read"));
   REQUIRE(refused({"make-vocabulary", "--out", "v", "--corpus", "songs"}, "songs"));
+  REQUIRE(refused({"make-vocabulary", "--out", "v", "--text", "t", "--kind", "bpe"},
+                  "there are: wordpiece, clip_bpe"));
+  REQUIRE(refused({"make-vocabulary", "--out", "v", "--text", "t", "--kind", "sentencepiece"},
+                  "spm_train"));
 }
 
 TEST_CASE("combinations are read strictly") {
