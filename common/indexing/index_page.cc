@@ -1,7 +1,6 @@
 // The page of a report: a plot, and what it is drawn of in tables.
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,6 +11,8 @@
 #include "common/index/effort_curve.h"
 #include "common/index/shard_rows.h"
 #include "common/indexing/index_report.h"
+#include "common/plot/line_chart.h"
+#include "common/plot/page.h"
 #include "common/plot/plot.h"
 #include "common/plot/xml_text.h"
 
@@ -28,22 +29,10 @@ constexpr double kMostRecall = 0.9995;
 constexpr int kMostDrawnShards = 8;
 
 constexpr char kStyle[] =
-    "body{font:15px/1.45 sans-serif;color:#14140f;background:#fff;margin:24px auto;max-width:800px}"
-    "figure{margin:16px 0}h2{font-size:17px}figcaption,.soft{color:#55544e}"
-    "table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
-    "th,td{text-align:right;padding:3px 14px 3px 0;border-bottom:1px solid #e9e8e2}"
-    "th:first-child,td:first-child,td:last-child,th:last-child{text-align:left}"
-    ".legend{display:flex;flex-wrap:wrap;gap:4px 16px;list-style:none;padding:0}"
-    ".legend li{display:flex;align-items:center;gap:6px}.legend svg{width:22px;height:12px}"
-    ".plot{width:100%}.plot text{font:12px sans-serif;fill:#55544e}.middle{text-anchor:middle}"
-    ".end{text-anchor:end}.grid{stroke:#e9e8e2}.axis{stroke:#a3a29a}"
-    ".narrow{display:none}@media(max-width:640px){.wide{display:none}.narrow{display:block}}"
-    "path,polyline,line{fill:none}.target{stroke:#11845b;stroke-dasharray:4 3}"
-    ".shard{stroke:#14140f;stroke-width:2.6;stroke-dasharray:2 3}.chosen{stroke-width:3.2}";
-// A colour for each name of a kind and code, as they come.
-constexpr const char* kColors[] = {"#2264bd", "#b05a00", "#11845b", "#a3298c",
-                                   "#b3261e", "#6b5bd2", "#7a6a00", "#00798c",
-                                   "#5c3317", "#d1478b", "#4f7f0e", "#3d4a5c"};
+    ".target{stroke:var(--s3);stroke-dasharray:4 3}"
+    ".shard{stroke:var(--ink);stroke-width:2.6;stroke-dasharray:2 3}"
+    "circle.shard{fill:var(--ink)}"
+    ".chosen{stroke-width:3.2}";
 
 struct Curve {
   std::vector<PlotPoint> points;
@@ -95,22 +84,11 @@ std::vector<Curve> ShardCurves(const GenerationManifest& manifest) {
 
 void Draw(const Curve& curve, const std::string& css, Plot* plot) {
   if (curve.points.size() > 1) plot->Line(curve.points, css);
-  if (curve.points.size() == 1) plot->Dot(curve.points.front(), absl::StrCat(css, "-dot"));
+  if (curve.points.size() == 1) plot->Dot(curve.points.front(), absl::StrCat(css, " point"));
 }
 
-std::string StyleOf(const std::map<std::string, std::string>& classes) {
-  std::string style = kStyle;
-  size_t next = 0;
-  for (const auto& [name, css] : classes) {
-    const char* const color = kColors[next++ % std::size(kColors)];
-    absl::StrAppend(&style, ".", css, "{stroke:", color, "}.", css, "-dot{fill:", color, "}");
-  }
-  return absl::StrCat(style, ".shard-dot{fill:#14140f}");
-}
-
-// With the style that it needs.
-std::string PlotHtml(const GenerationManifest& manifest, const absl::optional<IndexChoice>& choice,
-                     std::string* style) {
+std::string PlotHtml(const GenerationManifest& manifest,
+                     const absl::optional<IndexChoice>& choice) {
   const std::vector<Curve> tried = TriedCurves(choice);
   const std::vector<Curve> shards = ShardCurves(manifest);
   double fastest = 0, slowest = 0;
@@ -135,9 +113,9 @@ std::string PlotHtml(const GenerationManifest& manifest, const absl::optional<In
   text.y_unit = "recall@10";
   const auto number = [](double value) { return absl::StrFormat("%.4g", value); };
   Plot plot(text, Axis::Log(fastest, slowest, number), Axis::Nines(kMostRecall, number));
-  int count = 0;
+  size_t count = 0;
   for (auto& [name, css] : classes) {
-    css = absl::StrCat("k", count++);
+    css = LineClass(count++);
     plot.AddLegend(LegendShape::kLine, css, name);
   }
   if (choice.has_value()) {
@@ -152,16 +130,7 @@ std::string PlotHtml(const GenerationManifest& manifest, const absl::optional<In
   }
   for (const Curve& curve : shards) Draw(curve, "shard", &plot);
   if (!shards.empty()) plot.AddLegend(LegendShape::kLine, "shard", shards.front().name);
-  *style = StyleOf(classes);
   return plot.Html();
-}
-
-std::string Row(const std::vector<std::string>& cells, const char* tag = "td") {
-  std::string row = "<tr>";
-  for (const std::string& cell : cells) {
-    absl::StrAppend(&row, "<", tag, ">", XmlText(cell), "</", tag, ">");
-  }
-  return absl::StrCat(row, "</tr>\n");
 }
 
 std::string ParametersOf(const bundle::v1::IndexSpec& spec) {
@@ -175,39 +144,42 @@ std::string ParametersOf(const bundle::v1::IndexSpec& spec) {
   return absl::StrCat(text, spec.rows_on_disk() ? ", rows on disk" : "");
 }
 
+// What is known of an index in no number.
+std::string VerdictCell(const std::string& verdict) {
+  return absl::StrCat("<td>", XmlText(verdict), "</td>");
+}
+
 std::string TriedTable(const IndexChoice& choice) {
-  std::string table = absl::StrFormat(
-      "<h2>Tried</h2>\n<p class=\"soft\">On %d of the %d rows of the greatest shard, for %g of the "
-      "ten best%s.</p>\n<table>",
-      choice.sample_rows, choice.shard_rows, choice.target.recall,
-      choice.target.bytes_per_item > 0
-          ? absl::StrCat(" in ", choice.target.bytes_per_item, " bytes an item")
-          : "");
-  absl::StrAppend(&table, Row({"index", "bytes an item", "built in s", "ms a query", ""}, "th"));
+  const std::string lead =
+      absl::StrFormat("On %d of the %d rows of the greatest shard, for %g of the ten best%s.",
+                      choice.sample_rows, choice.shard_rows, choice.target.recall,
+                      choice.target.bytes_per_item > 0
+                          ? absl::StrCat(" in ", choice.target.bytes_per_item, " bytes an item")
+                          : "");
+  HtmlTable table({"index", "bytes an item", "built in s", "ms a query", ""}, 1);
   for (const TriedIndex& tried : choice.tried) {
     // What was not built, or does not find enough, has none.
     const auto known = [](double value) {
       return value > 0 ? absl::StrFormat("%.4g", value) : std::string("-");
     };
-    absl::StrAppend(&table,
-                    Row({absl::StrCat(NameOf(tried.spec), ParametersOf(tried.spec)),
-                         absl::StrFormat("%.0f", tried.bytes_per_item), known(tried.build_seconds),
-                         known(tried.seconds * kMilliseconds), tried.verdict}));
+    table.AddRow({absl::StrCat(NameOf(tried.spec), ParametersOf(tried.spec)),
+                  absl::StrFormat("%.0f", tried.bytes_per_item), known(tried.build_seconds),
+                  known(tried.seconds * kMilliseconds)},
+                 VerdictCell(tried.verdict));
   }
-  return absl::StrCat(table, "</table>\n");
+  return PageSection("tried", "Tried", PageParagraph("quiet", lead) + table.Html());
 }
 
 std::string ShardTable(const GenerationManifest& manifest, const IndexKind& kind) {
   const double asked = manifest.index_spec().default_recall();
-  std::string table = absl::StrFormat(
-      "<h2>Shards</h2>\n<p class=\"soft\">%s. At the effort of a search that asks for no recall; a "
-      "server takes a shard that finds %.4f of %d neighbors.</p>\n<table>",
-      XmlText(absl::StrCat(NameOf(manifest.index_spec()), ParametersOf(manifest.index_spec()))),
+  const std::string lead = absl::StrFormat(
+      "%s. At the effort of a search that asks for no recall; a server takes a shard that finds "
+      "%.4f of %d neighbors.",
+      absl::StrCat(NameOf(manifest.index_spec()), ParametersOf(manifest.index_spec())),
       manifest.recall_probe().floor(),
       std::min(manifest.recall_probe().neighbor_count(), kRecallAmong));
-  absl::StrAppend(&table, Row({"shard", "items", "MB in memory", "effort", "recall@10",
-                               "recall@100", "ms a query", ""},
-                              "th"));
+  HtmlTable table(
+      {"shard", "items", "MB in memory", "effort", "recall@10", "recall@100", "ms a query"}, 1);
   for (int i = 0; i < manifest.shards_size(); ++i) {
     const EffortCurve curve(manifest.shards(i));
     const auto bytes = static_cast<double>(kind.footprint(manifest, i)) +
@@ -223,23 +195,21 @@ std::string ShardTable(const GenerationManifest& manifest, const IndexKind& kind
       }
       cells.push_back(absl::StrFormat("%.3f", curve.SecondsAt(effort) * kMilliseconds));
     }
-    absl::StrAppend(&table, Row(cells));
+    table.AddRow(cells);
   }
-  return absl::StrCat(table, "</table>\n");
+  return PageSection("shards", "Shards", PageParagraph("quiet", lead) + table.Html());
 }
 
 }  // namespace
 
 std::string IndexReportPage(const GenerationManifest& manifest, const IndexKind& kind,
                             const absl::optional<IndexChoice>& choice) {
-  std::string style = kStyle;
-  const std::string plot = PlotHtml(manifest, choice, &style);
-  const std::string title =
-      XmlText(absl::StrCat("Index of ", manifest.index(), "/", manifest.generation()));
-  return absl::StrCat("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>",
-                      title, "</title><style>", style, "</style></head><body>\n<h1>", title,
-                      "</h1>\n", plot, ShardTable(manifest, kind),
-                      choice.has_value() ? TriedTable(*choice) : "", "</body></html>\n");
+  const std::string title = absl::StrCat("Index of ", manifest.index(), "/", manifest.generation());
+  return HtmlPage(
+      title,
+      absl::StrCat("<h1>", XmlText(title), "</h1>\n", PlotHtml(manifest, choice),
+                   ShardTable(manifest, kind), choice.has_value() ? TriedTable(*choice) : ""),
+      kStyle);
 }
 
 }  // namespace sightline

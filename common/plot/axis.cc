@@ -33,9 +33,12 @@ double NiceBelow(double value) {
 
 std::vector<double> LinearTicks(double low, double high, int most) {
   std::vector<double> ticks;
-  const double step = NiceAbove((high - low) / std::max(most, 1));
-  for (double n = std::ceil(low / step - kSlack); n * step <= high + kSlack * step; ++n) {
-    ticks.push_back(n * step + 0.0);  // not minus zero
+  most = std::max(most, 1);
+  const double step = NiceAbove((high - low) / most);
+  const double first = std::ceil(low / step - kSlack);
+  // Counted, since a range that is narrow for its numbers has no next multiple.
+  for (int i = 0; i <= most && (first + i) * step <= high + kSlack * step; ++i) {
+    ticks.push_back((first + i) * step + 0.0);  // not minus zero
   }
   return ticks;
 }

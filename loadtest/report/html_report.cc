@@ -5,63 +5,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config/table.h"
+#include "common/plot/page.h"
 #include "common/plot/xml_text.h"
 #include "loadtest/report/figures.h"
-#include "loadtest/report/html_page.h"
 #include "loadtest/report/plots.h"
 
 namespace sightline {
 namespace {
 
-// ---- tables ----
-
-constexpr size_t kShort = 24;  // what stays on one line
-
-// Columns from `first_number` on are numbers; cells are text and are escaped.
-class HtmlTable {
- public:
-  HtmlTable(const std::vector<std::string>& titles, size_t first_number)
-      : first_number_(first_number) {
-    for (size_t i = 0; i < titles.size(); ++i) {
-      absl::StrAppend(&head_, "<th scope=\"col\"", i >= first_number_ ? " class=\"n\"" : "", ">",
-                      XmlText(titles[i]), "</th>");
-    }
-  }
-
-  // `more`: a further cell, as HTML.
-  void AddRow(const std::vector<std::string>& cells, absl::string_view more = "") {
-    absl::StrAppend(&rows_, "<tr>");
-    for (size_t i = 0; i < cells.size(); ++i) {
-      absl::StrAppend(&rows_,
-                      i >= first_number_          ? "<td class=\"n\">"
-                      : cells[i].size() <= kShort ? "<td class=\"short\">"
-                                                  : "<td>",
-                      XmlText(cells[i]), "</td>");
-    }
-    absl::StrAppend(&rows_, more, "</tr>\n");
-  }
-
-  bool empty() const { return rows_.empty(); }
-  std::string Html() const {
-    return absl::StrCat("<div class=\"scroll\"><table><thead><tr>", head_,
-                        "</tr></thead>\n<tbody>\n", rows_, "</tbody></table></div>\n");
-  }
-
- private:
-  const size_t first_number_;
-  std::string head_, rows_;
-};
-
-constexpr size_t kNoNumbers = 100;
-
-std::string Section(absl::string_view id, absl::string_view title, absl::string_view html) {
-  return absl::StrCat("<section id=\"", id, "\"><h2>", XmlText(title), "</h2>\n", html,
-                      "</section>\n");
-}
-
-std::string Paragraph(absl::string_view css, absl::string_view text) {
-  return absl::StrCat("<p class=\"", css, "\">", XmlText(text), "</p>\n");
-}
+constexpr char kStyle[] =
+#include "loadtest/report/report_css.inc"
+    ;
 
 // ---- the verdict ----
 
@@ -71,14 +25,14 @@ constexpr const char* kMarks[] = {"✓", "✗", "?"};
 constexpr const char* kStateClasses[] = {"held", "broken", "notmeasurable"};
 
 std::string Banner(const Verdict& verdict) {
-  std::string html =
-      absl::StrCat("<div class=\"banner ", RulingName(verdict.outcome),
-                   "\" role=\"status\"><div class=\"mark\" "
-                   "aria-hidden=\"true\">",
-                   kMarks[static_cast<int>(verdict.outcome)], "</div><div><div class=\"word\">",
-                   OutcomeWord(verdict.outcome), "</div>", Paragraph("", CriteriaSummary(verdict)));
+  std::string html = absl::StrCat("<div class=\"banner ", RulingName(verdict.outcome),
+                                  "\" role=\"status\"><div class=\"mark\" "
+                                  "aria-hidden=\"true\">",
+                                  kMarks[static_cast<int>(verdict.outcome)],
+                                  "</div><div><div class=\"word\">", OutcomeWord(verdict.outcome),
+                                  "</div>", PageParagraph("", CriteriaSummary(verdict)));
   for (const std::string& doubt : verdict.doubts) {
-    absl::StrAppend(&html, Paragraph("", absl::StrCat("In doubt: ", doubt)));
+    absl::StrAppend(&html, PageParagraph("", absl::StrCat("In doubt: ", doubt)));
   }
   return absl::StrCat(html, "</div></div>\n");
 }
@@ -88,7 +42,7 @@ std::string Head(const ReportData& data) {
   const std::string lead = absl::StrCat(
       "Load test of ", TimeText(run.started), ": ", LengthText(run.length), " after ",
       LengthText(run.warm_up), " of warm-up", run.target.empty() ? "" : ", against ", run.target);
-  return absl::StrCat("<h1>", XmlText(run.scenario), "</h1>\n", Paragraph("lead", lead));
+  return absl::StrCat("<h1>", XmlText(run.scenario), "</h1>\n", PageParagraph("lead", lead));
 }
 
 std::string Tiles(const LoadResult& run) {
@@ -111,7 +65,7 @@ std::string Tiles(const LoadResult& run) {
 }
 
 std::string Criteria(const Verdict& verdict) {
-  HtmlTable table({"criterion", "wanted", "measured", "state"}, kNoNumbers);
+  HtmlTable table({"criterion", "wanted", "measured", "state"}, HtmlTable::kNoNumbers);
   for (const Criterion& row : verdict.criteria) {
     const int state = static_cast<int>(row.state);
     table.AddRow(
@@ -119,7 +73,7 @@ std::string Criteria(const Verdict& verdict) {
         absl::StrCat("<td class=\"state ", kStateClasses[state], "\"><span aria-hidden=\"true\">",
                      kMarks[state], " </span>", CriterionStateName(row.state), "</td>"));
   }
-  return table.empty() ? "" : Section("criteria", "Criteria", table.Html());
+  return table.empty() ? "" : PageSection("criteria", "Criteria", table.Html());
 }
 
 std::string Drawn(const absl::optional<Plot>& plot) {
@@ -148,24 +102,25 @@ std::string Latencies(const LoadResult& run) {
   for (const NamedHistogram& stage : StagesInOrder(run.total)) {
     stages.AddRow(LatencyRow(stage.name, *stage.histogram));
   }
-  return Section("latency", "Latency",
-                 absl::StrCat(kinds.Html(), stages.empty() ? "" : stages.Html(),
-                              Paragraph("quiet",
-                                        "Requests from when they were meant to be sent, "
-                                        "failed ones too; stages as the router tells "
-                                        "them.  –: fewer than ten samples beyond.")));
+  return PageSection("latency", "Latency",
+                     absl::StrCat(kinds.Html(), stages.empty() ? "" : stages.Html(),
+                                  PageParagraph("quiet",
+                                                "Requests from when they were meant to be sent, "
+                                                "failed ones too; stages as the router tells "
+                                                "them.  –: fewer than ten samples beyond.")));
 }
 
 std::string Recalls(const LoadResult& run) {
   HtmlTable table(RecallTitles(), 1);
   for (const std::vector<std::string>& row : RecallRows(run)) table.AddRow(row);
   if (table.empty()) return "";
-  return Section(
+  return PageSection(
       "recall", "Recall",
-      absl::StrCat(table.Html(), Paragraph("quiet",
-                                           "Measured: of the nearest items, which exact answers to "
-                                           "the same questions have, those that were found.  "
-                                           "Promised: what the answers say of themselves.")));
+      absl::StrCat(table.Html(),
+                   PageParagraph("quiet",
+                                 "Measured: of the nearest items, which exact answers to "
+                                 "the same questions have, those that were found.  "
+                                 "Promised: what the answers say of themselves.")));
 }
 
 std::string CountTable(const char* title, const std::map<std::string, int64_t>& counts,
@@ -192,37 +147,40 @@ std::string Answers(const Tally& total, absl::Duration length) {
     absl::StrAppend(&notes, notes.empty() ? "" : "  ", "Goodput ",
                     GoodputText(GoodputOf(*total.reranked, length)), ".");
   }
-  return Section("answers", "Answers",
-                 absl::StrCat("<div class=\"pair\">", CountTable("code", total.codes, total.count),
-                              CountTable("degraded by", total.degraded_reasons, total.ok),
-                              CountTable("generation", total.generations, total.ok),
-                              CountTable("precision", total.precisions, total.ok),
-                              CountTable("effort", total.efforts, total.ok),
-                              CountTable("failed check", total.check_failures, total.ok),
-                              "</div>\n", notes.empty() ? "" : Paragraph("quiet", notes)));
+  return PageSection(
+      "answers", "Answers",
+      absl::StrCat("<div class=\"pair\">", CountTable("code", total.codes, total.count),
+                   CountTable("degraded by", total.degraded_reasons, total.ok),
+                   CountTable("generation", total.generations, total.ok),
+                   CountTable("precision", total.precisions, total.ok),
+                   CountTable("effort", total.efforts, total.ok),
+                   CountTable("failed check", total.check_failures, total.ok), "</div>\n",
+                   notes.empty() ? "" : PageParagraph("quiet", notes)));
 }
 
 std::string Faults(const std::vector<FaultMark>& faults) {
-  HtmlTable table({"", "fault", "at", "lasted", "whole again after", "expectations"}, kNoNumbers);
+  HtmlTable table({"", "fault", "at", "lasted", "whole again after", "expectations"},
+                  HtmlTable::kNoNumbers);
   for (size_t i = 0; i < faults.size(); ++i) {
     const FaultMark& fault = faults[i];
     table.AddRow({FaultLetter(i), fault.name, LengthText(fault.at), LastedText(fault),
                   LengthText(fault.whole_again), ExpectationsText(fault)});
   }
-  return table.empty() ? "" : Section("faults", "Faults", table.Html());
+  return table.empty() ? "" : PageSection("faults", "Faults", table.Html());
 }
 
 std::string Devices(const LoadResult& run) {
   HtmlTable table(DeviceTitles(), 1);
   for (const std::vector<std::string>& row : DeviceRows(run)) table.AddRow(row);
   if (table.empty()) return "";
-  return Section(
+  return PageSection(
       "devices", "Devices",
-      absl::StrCat(table.Html(), Paragraph("quiet",
-                                           "As the servers tell it, warm-up included: passes with "
-                                           "their copies, from when each was asked for; of that, "
-                                           "waiting for passes of others; recorded: launched as a "
-                                           "whole.")));
+      absl::StrCat(table.Html(),
+                   PageParagraph("quiet",
+                                 "As the servers tell it, warm-up included: passes with "
+                                 "their copies, from when each was asked for; of that, "
+                                 "waiting for passes of others; recorded: launched as a "
+                                 "whole.")));
 }
 
 std::string CapacitySection(const absl::optional<ReportedCapacity>& capacity) {
@@ -234,9 +192,9 @@ std::string CapacitySection(const absl::optional<ReportedCapacity>& capacity) {
     cells.insert(cells.end() - 1, absl::StrCat(point.windows));
     table.AddRow(cells);
   }
-  return Section(
+  return PageSection(
       "capacity", absl::StrCat("Capacity: ", CapacityText(*capacity)),
-      absl::StrCat(capacity->why.empty() ? "" : Paragraph("", capacity->why), table.Html()));
+      absl::StrCat(capacity->why.empty() ? "" : PageParagraph("", capacity->why), table.Html()));
 }
 
 std::string Generator(const LoadResult& run) {
@@ -257,11 +215,11 @@ std::string Generator(const LoadResult& run) {
   for (const auto& [server, cpu] : ServerCpuPerRequest(run)) {
     table.AddRow({absl::StrCat("CPU time a request, ", server), LatencyText(cpu)});
   }
-  HtmlTable environment({"environment", ""}, kNoNumbers);
+  HtmlTable environment({"environment", ""}, HtmlTable::kNoNumbers);
   for (const auto& [name, value] : run.environment) environment.AddRow({name, value});
-  return Section("generator", "How it was measured",
-                 absl::StrCat("<div class=\"pair\"><div>", table.Html(), "</div><div>",
-                              environment.empty() ? "" : environment.Html(), "</div></div>\n"));
+  return PageSection("generator", "How it was measured",
+                     absl::StrCat("<div class=\"pair\"><div>", table.Html(), "</div><div>",
+                                  environment.empty() ? "" : environment.Html(), "</div></div>\n"));
 }
 
 }  // namespace
@@ -275,7 +233,8 @@ std::string HtmlReport(const ReportData& data) {
                    Drawn(LatencyOverRate(data)), Drawn(LatencyOverTime(data)),
                    Drawn(ThroughputOverTime(data)), Faults(run.faults),
                    Drawn(PercentileCurve(data)), Drawn(StageBreakdown(data)), Latencies(run),
-                   Recalls(run), Answers(run.total, run.length), Devices(run), Generator(run)));
+                   Recalls(run), Answers(run.total, run.length), Devices(run), Generator(run)),
+      kStyle);
 }
 
 }  // namespace sightline

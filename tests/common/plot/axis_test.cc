@@ -1,6 +1,7 @@
 #include "common/plot/axis.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/catch.h"
@@ -23,6 +24,14 @@ TEST_CASE("ticks are at round values and no more than there is room for") {
   REQUIRE(Labels(Axis::Linear(0, 65, Number), 4) == "0 20 40 60 ");
   REQUIRE(Labels(Axis::FromZero(231, Number), 5) == "0 50 100 150 200 250 ");
   REQUIRE(Labels(Axis::Linear(0.1, 0.45, Number), 5) == "0.1 0.2 0.3 0.4 ");
+}
+
+TEST_CASE("a range without an end, or too narrow for its numbers, has few ticks") {
+  for (const auto& [low, high] : {std::pair(1e17, 1e17 + 16), std::pair(-1e308, 1e308),
+                                  std::pair(-1e300, -1e300), std::pair(0.0, 5e-324)}) {
+    REQUIRE(Axis::Linear(low, high, Number).Ticks(7).size() <= 8);
+    REQUIRE(Axis::FromZero(high, Number).Ticks(7).size() <= 8);
+  }
 }
 
 TEST_CASE("a logarithmic axis has 1, 2, 5 as far as there is room") {
