@@ -5,6 +5,7 @@
 #include "common/rpc/cpu_check.h"
 #include "services/trainer/extract_command.h"
 #include "services/trainer/learn_command.h"
+#include "services/trainer/page_command.h"
 #include "services/trainer/prepare_command.h"
 #include "services/trainer/scenes_command.h"
 #include "services/trainer/train_command.h"
@@ -21,6 +22,6 @@ int main(int argc, char** argv) {
       {"trainer",
        "learns a model from pictures with captions.",
        {sightline::kPrepareCommand, sightline::kTrainCommand, sightline::kExtractCommand,
-        sightline::kLearnCommand, sightline::kScenesCommand}},
+        sightline::kLearnCommand, sightline::kPageCommand, sightline::kScenesCommand}},
       argc, argv);
 }

@@ -8,10 +8,22 @@
 #include "common/log/log.h"
 
 namespace sightline {
+namespace {
+
+bool EndsInHalfALine(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file || file.tellg() <= 0) return false;
+  file.seekg(-1, std::ios::end);
+  return file.get() != '\n';
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<RunLog>> RunLog::Create(const Options& options) {
+  const bool half_a_line = EndsInHalfALine(options.metrics_path);
   std::ofstream metrics(options.metrics_path, std::ios::app | std::ios::binary);
   if (!metrics) return FileError("open", options.metrics_path, errno);
+  if (half_a_line) metrics << '\n';
   return absl::WrapUnique(new RunLog(options, std::move(metrics)));
 }
 

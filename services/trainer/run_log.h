@@ -31,7 +31,8 @@ class RunLog {
     std::function<void(absl::string_view)> write;
   };
 
-  // Opens the metrics for appending: what FileError gives.
+  // Opens the metrics for appending, behind the half of a line too that a run which was killed may
+  // have left.  Errors as FileError gives them.
   static absl::StatusOr<std::unique_ptr<RunLog>> Create(const Options& options);
 
   bool terminal() const { return options_.terminal; }
