@@ -11,12 +11,16 @@
 #include "common/base/status_within.h"
 #include "common/evaluation/matrix_items.h"
 #include "common/evaluation/score_file.h"
+#include "common/evaluation/score_timing.h"
 #include "common/log/progress.h"
 #include "services/evaluator/tables_flags.h"
+#include "services/evaluator/tables_page.h"
 #include "services/evaluator/tables_report.h"
 
 namespace sightline {
 namespace {
+
+constexpr int64_t kMostTimingBytes = 1 << 16;
 
 class TablesRun {
  public:
@@ -29,13 +33,14 @@ class TablesRun {
   absl::StatusOr<TablesReport> Run() {
     RETURN_IF_ERROR(Read());
     ASSIGN_OR_RETURN(const std::vector<TablePart> parts, MakeParts());
-    TablesReport report{plan_.protocol.name, plan_.measure, plan_.recall, plan_.image_to_text_first,
-                        flags_.bootstrap,    parts,         {},           {}};
+    TablesReport report = Begun(parts);
     std::vector<MethodOutcome> outcomes;
     progress_.Begin("ranking", "pools", static_cast<int64_t>(PoolCount(parts)));
     for (const TablesPlan::Policy& policy : plan_.policies) {
       RETURN_IF_ERROR(Measure(policy, parts, &outcomes));
-      for (const Method& method : policy.methods) report.rankings.push_back({policy.name, method});
+      for (const Method& method : policy.methods) {
+        report.rankings.push_back({policy.name, method, TimeOf(policy, method)});
+      }
     }
     progress_.End();
     report.rows = MakeTable(parts, outcomes, items_, plan_.recall, flags_.bootstrap, &threads_);
@@ -43,6 +48,19 @@ class TablesRun {
   }
 
  private:
+  TablesReport Begun(const std::vector<TablePart>& parts) const {
+    TablesReport report;
+    report.protocol = plan_.protocol.name;
+    report.measure = plan_.measure;
+    report.recall = plan_.recall;
+    report.image_to_text_first = plan_.image_to_text_first;
+    report.bootstrap = flags_.bootstrap;
+    report.parts = parts;
+    report.layouts = plan_.layouts;
+    report.image_count = static_cast<int>(items_.images.size());
+    return report;
+  }
+
   absl::Status Read() {
     ASSIGN_OR_RETURN(const std::string text, ReadFile(flags_.pairs));
     ASSIGN_OR_RETURN(items_, Within(flags_.pairs, ParseMatrixItems(text)));
@@ -50,6 +68,7 @@ class TablesRun {
       ASSIGN_OR_RETURN(auto file, ScoreFile::Open(matrix.file, items_));
       RETURN_IF_ERROR(AddScores(matrix.name, {file->matrix()}));
       files_.emplace(matrix.name, std::move(file));
+      RETURN_IF_ERROR(ReadTiming(matrix));
     }
     for (const TablesPlan::Ensemble& ensemble : plan_.ensembles) {
       std::vector<ScoreMatrix> members;
@@ -57,8 +76,49 @@ class TablesRun {
         members.push_back(files_.at(member)->matrix());
       }
       RETURN_IF_ERROR(AddScores(ensemble.name, std::move(members)));
+      AddTimings(ensemble);
     }
+    for (const auto& [name, seconds] : plan_.seconds) Say(name, seconds);
     return absl::OkStatus();
+  }
+
+  absl::Status ReadTiming(const TablesPlan::Matrix& matrix) {
+    const std::string path = TimingPath(matrix.file);
+    if (!FileExists(path)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostTimingBytes));
+    ASSIGN_OR_RETURN(const ScoreTiming timing, Within(path, ParseScoreTiming(text, items_)));
+    timings_[matrix.name] = {timing};
+    return absl::OkStatus();
+  }
+
+  // An ensemble takes what its members take; nobody knows it where one does not say.
+  void AddTimings(const TablesPlan::Ensemble& ensemble) {
+    std::vector<ScoreTiming> timings;
+    for (const std::string& member : ensemble.members) {
+      const auto found = timings_.find(member);
+      if (found == timings_.end()) return;
+      timings.push_back(found->second.front());
+    }
+    timings_[ensemble.name] = std::move(timings);
+  }
+
+  // Encoding stays what the file says of it.
+  void Say(const std::string& name, double seconds) {
+    ScoreTiming said = SaidTiming(seconds, items_);
+    const auto found = timings_.find(name);
+    if (found != timings_.end() && found->second.size() == 1) {
+      said.encoding_seconds = found->second.front().encoding_seconds;
+    }
+    timings_[name] = {said};
+  }
+
+  absl::optional<QueryTime> TimeOf(const TablesPlan::Policy& policy, const Method& method) const {
+    const auto retrieval = timings_.find(policy.retrieval), rerank = timings_.find(policy.rerank);
+    if (retrieval == timings_.end()) return absl::nullopt;
+    if (method.depth > 0 && rerank == timings_.end()) return absl::nullopt;
+    return TimeOfQuery(retrieval->second,
+                       method.depth > 0 ? rerank->second : std::vector<ScoreTiming>(), method.depth,
+                       static_cast<int>(items_.images.size()));
   }
 
   absl::Status AddScores(const std::string& name, std::vector<ScoreMatrix> members) {
@@ -130,6 +190,7 @@ class TablesRun {
   MatrixItems items_;
   std::map<std::string, std::unique_ptr<ScoreFile>> files_;
   std::map<std::string, NamedScores> scores_;
+  std::map<std::string, std::vector<ScoreTiming>> timings_;  // of a matrix, or of all its members
 };
 
 absl::Status Write(const std::string& path, const std::string& text) {
@@ -157,6 +218,7 @@ int RunTables(const std::vector<std::string>& args, const Console& console) {
   console.out << TablesText(*report);
   absl::Status written = Write(flags.json, TablesJson(*report));
   if (written.ok()) written = Write(flags.csv, TablesCsv(*report));
+  if (written.ok()) written = Write(flags.page, TablesPage(*report));
   return written.ok() ? kSuccess : Fail(written, console);
 }
 

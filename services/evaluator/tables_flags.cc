@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/limits.h"
@@ -15,6 +16,7 @@ namespace sightline {
 namespace {
 
 constexpr int kMaxNdcgCutoff = 1'000'000;
+constexpr double kMostSeconds = 1e12;
 
 // What stands between commas in any of `lists`.
 std::vector<std::string> Words(const std::vector<std::string>& lists) {
@@ -120,6 +122,37 @@ absl::Status PlanLanguages(const TablesFlags& flags, TablesPlan* plan) {
   return absl::InvalidArgumentError("--languages: each stands for all; give it alone");
 }
 
+absl::Status PlanLayouts(const TablesFlags& flags, TablesPlan* plan) {
+  for (const std::string& name : Words(flags.layouts)) {
+    ASSIGN_OR_RETURN(const PaperLayout* const layout, Within("--layout", FindLayout(name)));
+    if (layout->rows != PaperLayout::Rows::kRecalls && plan->languages.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--layout: ", name, " has a column for each language; give --languages"));
+    }
+    plan->layouts.push_back(layout);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanSeconds(const TablesFlags& flags, const std::set<std::string>& known,
+                         TablesPlan* plan) {
+  std::set<std::string> names;
+  for (const std::string& text : flags.seconds) {
+    ASSIGN_OR_RETURN(const auto named, Within("--seconds", NamedValue(text, &names)));
+    if (known.count(named.first) == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--seconds: '", named.first, "' is neither the name of a matrix nor of an ensemble"));
+    }
+    double seconds = 0;
+    if (!absl::SimpleAtod(named.second, &seconds) || !(seconds > 0 && seconds <= kMostSeconds)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--seconds: '", named.second, "' is no number of seconds above 0"));
+    }
+    plan->seconds.emplace(named.first, seconds);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void TablesFlags::Define(Flags* flags) {
@@ -155,6 +188,13 @@ void TablesFlags::Define(Flags* flags) {
   flags->Int("ndcg", "the cutoff of NDCG; default 10", 1, kMaxNdcgCutoff, &measure.ndcg_cutoff);
   flags->Int("resamples", "of the bootstrap; default 10000", 100, 1000000, &bootstrap.resamples);
   flags->Int("seed", "of the bootstrap; default 1", 0, int64_t{1} << 53, &bootstrap.seed);
+  flags->Strings("layout", "PAPER,...",
+                 absl::StrCat("print the tables of these papers: ", LayoutNames()), &layouts);
+  flags->Strings("seconds", "NAME=S",
+                 "what a caption takes that looks for all images by these scores, where "
+                 "FILE.npy.json does not say it; repeatable",
+                 &seconds);
+  flags->String("page", "FILE", "write an HTML page of tables and plots there, too", &page);
   flags->String("json", "FILE", "write everything there, too", &json);
   flags->String("csv", "FILE", "write a line for each language and method there, too", &csv);
   flags->Int("threads", "cores to use; default: all", 1, limits::kMaxThreads, &threads);
@@ -167,6 +207,8 @@ absl::StatusOr<TablesPlan> PlanTables(const TablesFlags& flags) {
   if (flags.pairs.empty()) return absl::InvalidArgumentError("give --pairs FILE.jsonl");
   RETURN_IF_ERROR(PlanPolicies(flags, names, &plan));
   RETURN_IF_ERROR(PlanLanguages(flags, &plan));
+  RETURN_IF_ERROR(PlanLayouts(flags, &plan));
+  RETURN_IF_ERROR(PlanSeconds(flags, names, &plan));
   ASSIGN_OR_RETURN(plan.protocol, Within("--protocol", ParseProtocol(flags.protocol)));
   ASSIGN_OR_RETURN(plan.rerank_kind,
                    Within("--rerank-scores", ParseScoreKind(flags.rerank_scores)));

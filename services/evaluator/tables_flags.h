@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_SERVICES_EVALUATOR_TABLES_FLAGS_H_
 #define SIGHTLINE_SERVICES_EVALUATOR_TABLES_FLAGS_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,12 @@
 #include "common/evaluation/evaluation_pool.h"
 #include "common/evaluation/matrix_measure.h"
 #include "common/evaluation/retrieval_table.h"
+#include "services/evaluator/paper_layouts.h"
 
 namespace sightline {
 
 struct TablesFlags {
-  std::vector<std::string> matrices, ensembles, policies, languages;
+  std::vector<std::string> matrices, ensembles, policies, languages, layouts, seconds;
   std::string pairs;
   std::string protocol = "whole";
   std::string depths = "20";
@@ -26,7 +28,7 @@ struct TablesFlags {
   std::string ties = "order";
   std::string columns = "tr-ir";
   std::string recall = "1,5,10";
-  std::string json, csv;
+  std::string json, csv, page;
   MatrixMeasureOptions measure;
   BootstrapOptions bootstrap;
   int threads = UsableCores();
@@ -58,6 +60,8 @@ struct TablesPlan {
   MatrixMeasureOptions measure;
   RecallTriple recall = RecallTriple::k1To10;
   bool image_to_text_first = true;
+  std::vector<const PaperLayout*> layouts;  // empty: ours
+  std::map<std::string, double> seconds;    // a query, by the name of a matrix or an ensemble
 };
 
 // InvalidArgument says what is wrong with which flag.

@@ -1,14 +1,13 @@
 #include "services/evaluator/tables_report.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "common/config/table.h"
 #include "common/evaluation/metrics.h"
+#include "services/evaluator/tables_grids.h"
 
 namespace sightline {
 namespace {
@@ -18,136 +17,6 @@ using Json = nlohmann::ordered_json;
 using Ranking = TablesReport::Ranking;
 
 constexpr int kFormatVersion = 1;
-
-// The papers' names: TR finds texts, IR images.
-absl::string_view ShortName(Direction direction) {
-  return direction == Direction::kImageToText ? "TR" : "IR";
-}
-
-std::array<Direction, 2> ColumnOrder(const TablesReport& report) {
-  if (report.image_to_text_first) return {Direction::kImageToText, Direction::kTextToImage};
-  return {Direction::kTextToImage, Direction::kImageToText};
-}
-
-std::string Percent(double share) {
-  return absl::StrFormat("%.1f", 100 * share);
-}
-
-std::string PercentWithin(const Interval& interval) {
-  return absl::StrFormat("%.1f [%.1f, %.1f]", 100 * interval.estimate, 100 * interval.low,
-                         100 * interval.high);
-}
-
-std::string Points(const Interval& interval) {
-  return absl::StrFormat("%+.1f [%+.1f, %+.1f]", 100 * interval.estimate, 100 * interval.low,
-                         100 * interval.high);
-}
-
-std::string Sure(const TablesReport& report) {
-  return absl::StrCat("[", absl::StrFormat("%g", 100 * report.bootstrap.confidence), " %]");
-}
-
-// "be:ce replace".
-std::string RankingText(const Ranking& ranking) {
-  if (ranking.method.depth == 0) return ranking.policy;
-  return absl::StrCat(ranking.policy, " ", MethodText(ranking.method));
-}
-
-std::vector<std::string> FirstCells(const Ranking& ranking) {
-  return {RankingText(ranking),
-          ranking.method.depth == 0 ? "-" : absl::StrCat(ranking.method.depth)};
-}
-
-std::string NdcgTitle(const TablesReport& report) {
-  return absl::StrCat("NDCG@", report.measure.ndcg_cutoff);
-}
-
-std::string PartTitle(const TablesReport& report, size_t part) {
-  const TablePart& own = report.parts[part];
-  std::string title = Printable(report.protocol, 0);
-  if (!own.language.empty()) absl::StrAppend(&title, ", ", Printable(own.language, 0));
-  if (own.pools.size() > 1) absl::StrAppend(&title, ", mean of ", own.pools.size(), " folds");
-  const EvaluationPool& pool = own.pools.front();
-  const auto& queries = report.rows.front().parts[part].queries;
-  absl::StrAppend(&title, ": ", WithThousands(queries[0]), " captions look for ",
-                  WithThousands(static_cast<int64_t>(pool.images.size())), " images, ",
-                  WithThousands(queries[1]), " images for ",
-                  WithThousands(static_cast<int64_t>(pool.captions.size())), " captions\n");
-  return title;
-}
-
-std::string RecallTable(const TablesReport& report, size_t part) {
-  const int first = FirstCutoff(report.recall);
-  std::vector<Table::Column> columns = {{"method"}, {"depth", true}};
-  for (const Direction direction : ColumnOrder(report)) {
-    for (int i = first; i < first + 3; ++i) {
-      columns.push_back({absl::StrCat(ShortName(direction), " R@", kRecallCutoffs[i]), true});
-    }
-  }
-  columns.push_back({absl::StrCat("AR ", Sure(report)), true});
-  columns.push_back({"rsum", true});
-  const bool compared = report.rankings.size() > 1;
-  if (compared) columns.push_back({absl::StrCat("AR - first ", Sure(report)), true});
-  Table table(columns);
-  for (size_t m = 0; m < report.rankings.size(); ++m) {
-    const PartRow& row = report.rows[m].parts[part];
-    std::vector<std::string> cells = FirstCells(report.rankings[m]);
-    for (const Direction direction : ColumnOrder(report)) {
-      for (int i = first; i < first + 3; ++i) {
-        cells.push_back(Percent(row.values[TableIndex(direction, kRecallAt1 + i)]));
-      }
-    }
-    cells.push_back(PercentWithin(row.intervals[kAverageRecall]));
-    cells.push_back(Percent(row.values[kRecallSum]));
-    if (compared) cells.push_back(m == 0 ? "" : Points(row.minus_first[kAverageRecall]));
-    table.AddRow(cells);
-  }
-  return table.ToString(/*indent=*/2);
-}
-
-std::string OtherTable(const TablesReport& report, size_t part) {
-  std::vector<Table::Column> columns = {{"method"}, {"depth", true}};
-  for (const Direction direction : ColumnOrder(report)) {
-    for (const std::string& title : {std::string("MRR"), std::string("MAP"), NdcgTitle(report),
-                                     std::string("median"), std::string("mean rank")}) {
-      columns.push_back({absl::StrCat(ShortName(direction), " ", title), true});
-    }
-  }
-  Table table(columns);
-  for (size_t m = 0; m < report.rankings.size(); ++m) {
-    const PartRow& row = report.rows[m].parts[part];
-    std::vector<std::string> cells = FirstCells(report.rankings[m]);
-    for (const Direction direction : ColumnOrder(report)) {
-      for (const int measure : {kReciprocalOfRank, kAveragePrecision, kNdcg}) {
-        cells.push_back(absl::StrFormat("%.3f", row.values[TableIndex(direction, measure)]));
-      }
-      cells.push_back(absl::StrFormat("%.1f", row.median_rank[static_cast<int>(direction)]));
-      cells.push_back(absl::StrFormat("%.1f", row.values[TableIndex(direction, kRank)]));
-    }
-    table.AddRow(cells);
-  }
-  return table.ToString(/*indent=*/2);
-}
-
-std::string LanguageTable(const TablesReport& report) {
-  std::vector<Table::Column> columns = {{"method"}, {"depth", true}};
-  for (const TablePart& part : report.parts) {
-    columns.push_back({absl::StrCat(part.language, " AR"), true});
-  }
-  columns.push_back({absl::StrCat("Meta-Ave ", Sure(report)), true});
-  const bool compared = report.rankings.size() > 1;
-  if (compared) columns.push_back({absl::StrCat("- first ", Sure(report)), true});
-  Table table(columns);
-  for (size_t m = 0; m < report.rankings.size(); ++m) {
-    const MethodRow& row = report.rows[m];
-    std::vector<std::string> cells = FirstCells(report.rankings[m]);
-    for (const PartRow& part : row.parts) cells.push_back(Percent(part.values[kAverageRecall]));
-    cells.push_back(PercentWithin(row.meta_average));
-    if (compared) cells.push_back(m == 0 ? "" : Points(*row.meta_minus_first));
-    table.AddRow(cells);
-  }
-  return table.ToString(/*indent=*/2);
-}
 
 // --- for programs ---
 
@@ -163,8 +32,15 @@ Json ValueJson(const PartRow& row, int index) {
   return json;
 }
 
+Json TimeJson(const QueryTime& time) {
+  Json json = {{"seconds_per_query", time.seconds}, {"computed", time.computed}};
+  if (time.encoding_seconds.has_value()) json["encoding_seconds"] = *time.encoding_seconds;
+  return json;
+}
+
 Json RankingJson(const Ranking& ranking) {
   Json json = {{"policy", ranking.policy}, {"depth", ranking.method.depth}};
+  if (ranking.time.has_value()) json["time"] = TimeJson(*ranking.time);
   if (ranking.method.depth == 0) return json;
   const Combination& combination = ranking.method.combination;
   json["combination"] = std::string(CombinationKindName(combination.kind));
@@ -218,7 +94,8 @@ std::vector<std::string> CsvTitles() {
     }
     titles.push_back(absl::StrCat(direction, "_median_rank"));
   }
-  for (const absl::string_view last : {"ar", "ar_low", "ar_high", "rsum"}) {
+  for (const absl::string_view last :
+       {"ar", "ar_low", "ar_high", "rsum", "seconds_per_query", "encoding_seconds", "computed"}) {
     titles.emplace_back(last);
   }
   return titles;
@@ -253,19 +130,48 @@ std::vector<std::string> CsvRow(const TablesReport& report, size_t part, size_t 
   fields.push_back(Number(row.intervals[kAverageRecall].low));
   fields.push_back(Number(row.intervals[kAverageRecall].high));
   fields.push_back(Number(row.values[kRecallSum]));
+  const absl::optional<QueryTime>& time = report.rankings[ranking].time;
+  const bool encoding = time.has_value() && time->encoding_seconds.has_value();
+  fields.push_back(time.has_value() ? absl::StrCat(time->seconds) : "");
+  fields.push_back(encoding ? absl::StrCat(*time->encoding_seconds) : "");
+  fields.push_back(!time.has_value() ? "" : time->computed ? "1" : "0");
   return fields;
+}
+
+// --- for people ---
+
+std::string InOurs(const TablesReport& report) {
+  std::string text;
+  for (size_t part = 0; part < report.parts.size(); ++part) {
+    absl::StrAppend(&text, part == 0 ? "" : "\n", PartTitle(report, part), "\n",
+                    GridText(RecallGrid(report, part)), "\n", GridText(OtherGrid(report, part)));
+  }
+  if (report.parts.size() > 1) absl::StrAppend(&text, "\n", GridText(LanguageGrid(report)));
+  return text;
+}
+
+std::string InLayout(const PaperLayout& layout, const TablesReport& report) {
+  const std::vector<TableGrid> grids = LayoutGrids(layout, report);
+  std::string text = absl::StrCat("As in ", layout.paper, "\n");
+  for (size_t part = 0; part < grids.size(); ++part) {
+    if (layout.rows == PaperLayout::Rows::kRecalls) {
+      absl::StrAppend(&text, PartTitle(report, part), "\n");
+    }
+    text += GridText(grids[part]);
+  }
+  return text;
 }
 
 }  // namespace
 
 std::string TablesText(const TablesReport& report) {
   std::string text;
-  for (size_t part = 0; part < report.parts.size(); ++part) {
-    absl::StrAppend(&text, part == 0 ? "" : "\n", PartTitle(report, part),
-                    RecallTable(report, part), "\n", OtherTable(report, part));
+  for (const PaperLayout* const layout : report.layouts) {
+    absl::StrAppend(&text, text.empty() ? "" : "\n", InLayout(*layout, report));
   }
-  if (report.parts.size() > 1) absl::StrAppend(&text, "\n", LanguageTable(report));
-  return text;
+  if (report.layouts.empty()) text = InOurs(report);
+  const std::string note = TimeNote(report);
+  return note.empty() ? text : absl::StrCat(text, "\n", note, "\n");
 }
 
 std::string TablesJson(const TablesReport& report) {

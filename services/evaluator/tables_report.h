@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/optional.h"
 #include "common/evaluation/bootstrap.h"
 #include "common/evaluation/matrix_measure.h"
 #include "common/evaluation/method.h"
 #include "common/evaluation/retrieval_table.h"
+#include "common/evaluation/score_timing.h"
+#include "services/evaluator/paper_layouts.h"
 
 namespace sightline {
 
@@ -17,6 +20,8 @@ struct TablesReport {
   struct Ranking {
     std::string policy;  // "be", "be:ce"
     Method method;
+    // Of a caption, among all images of the matrices; nothing where it is not known.
+    absl::optional<QueryTime> time = absl::nullopt;
   };
 
   std::string protocol;
@@ -26,10 +31,13 @@ struct TablesReport {
   BootstrapOptions bootstrap;
   std::vector<TablePart> parts;
   std::vector<Ranking> rankings;
-  std::vector<MethodRow> rows;  // of each ranking
+  std::vector<MethodRow> rows;              // of each ranking
+  std::vector<const PaperLayout*> layouts;  // that its tables have; none: ours
+  int image_count = 0;                      // of the matrices
 };
 
-// For each part R@K, AR and rsum, then the other measures; then Meta-Ave, if there are several.
+// In each layout in turn.  In ours: for each part R@K, AR and rsum, then the other measures; then
+// Meta-Ave, if there are several.
 std::string TablesText(const TablesReport& report);
 
 // Everything, indented, with a newline at the end; README.md describes it.

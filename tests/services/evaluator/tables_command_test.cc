@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
 #include "services/evaluator/commands.h"
@@ -193,6 +194,91 @@ TEST_CASE("the JSON and the CSV have everything") {
   REQUIRE(absl::StrContains(lines[1], ",be,0,,,2,0.500000,1.000000,"));
 }
 
+TEST_CASE("each layout prints what its paper prints, in its order") {
+  const Files files;
+  const auto printed = [&](const std::string& layout, std::vector<std::string> more = {}) {
+    more.insert(more.end(), {"--policies", "be", "--layout", layout});
+    const Ran ran = files.Run(more);
+    REQUIRE_THAT(ran.out, Catch::Contains("As in "));
+    const size_t columns = ran.out.find("  method");
+    const std::string titles = ran.out.substr(columns, ran.out.find('\n', columns) - columns);
+    return absl::StrCat(absl::StrJoin(absl::StrSplit(titles, ' ', absl::SkipEmpty()), " "), " | ",
+                        RowOf(ran, "be"));
+  };
+  REQUIRE(printed("lightningdot") ==
+          "method depth TR R@1/5/10 IR R@1/5/10 AR | "
+          "be - 50.0/100.0/100.0 25.0/100.0/100.0 79.2");
+  REQUIRE(printed("retrieve_fast") ==
+          "method depth IR R@1/5/10 TR R@1/5/10 | be - 25.0/100.0/100.0 50.0/100.0/100.0");
+  REQUIRE(printed("scene_text") == printed("retrieve_fast"));
+  REQUIRE(printed("vldeformer", {"--recall", "5,10,20"}) ==
+          "method depth TR R@5/10/20 IR R@5/10/20 | be - 100.0/100.0/100.0 100.0/100.0/100.0");
+  REQUIRE(printed("t_emde") ==
+          "method depth TR R@1/5/10/MRR IR R@1/5/10/MRR | "
+          "be - 50.0/100.0/100.0/0.667 25.0/100.0/100.0/0.625");
+  REQUIRE(printed("sgraf") ==
+          "method depth TR R@1/5/10 IR R@1/5/10 rsum | "
+          "be - 50.0/100.0/100.0 25.0/100.0/100.0 475.0");
+  REQUIRE(printed("multi30k", {"--languages", "en,de"}) ==
+          "method depth en de mean mean without en | be - 83.3 66.7 75.0 66.7");
+  REQUIRE(printed("multi30k", {"--languages", "en"}) ==
+          "method depth en mean mean without en | be - 83.3 83.3 -");
+  REQUIRE(printed("lightningdot_languages", {"--languages", "each"}) ==
+          "method depth de en Meta-Ave | be - 66.7 83.3 75.0");
+}
+
+TEST_CASE("times stand beside recall where they are known, and with a star where computed") {
+  const Files files;
+  const auto row = [&](const std::string& name, std::vector<std::string> more) {
+    more.insert(more.end(),
+                {"--policies", "be,be:ce,flat", "--depths", "1,2", "--layout", "vldeformer",
+                 "--csv", files.Path("csv"), "--json", files.Path("json")});
+    const Ran ran = files.Run(more);
+    INFO(ran.err);
+    for (const absl::string_view line : absl::StrSplit(ran.out, '\n')) {
+      const std::vector<std::string> cells = absl::StrSplit(line, ' ', absl::SkipEmpty());
+      if (!absl::StartsWith(absl::StrJoin(cells, " "), absl::StrCat(name, " "))) continue;
+      return absl::StrCat(cells[cells.size() - 2], " ", cells.back());
+    }
+    return std::string("no row");
+  };
+  const std::vector<std::string> said = {"--seconds", "be=0.5", "--seconds", "ce=4"};
+  REQUIRE(row("be", said) == "0.5 -");
+  REQUIRE(row("flat", said) == "- -");
+  REQUIRE(row("be:ce replace 1", said) == "2.5* -");  // of two images one
+  REQUIRE(row("be:ce replace", {"--seconds", "be=0.5"}) == "- -");
+  REQUIRE_THAT(files.Read("csv"), Catch::Contains(",rsum,seconds_per_query,encoding_seconds,"
+                                                  "computed\n"));
+  // What the files say; a flag says it better.
+  files.Put("be.npy.json", R"({"seconds_per_query": 0.5, "encoding_seconds": 3})");
+  files.Put("ce.npy.json", R"({"seconds_per_query": 4, "encoding_seconds": 0,
+                               "pairs_scored": 4, "extrapolated_from": 2})");
+  REQUIRE(row("be", {}) == "0.5 5");
+  REQUIRE(row("be:ce replace 2", {}) == "4.5* 21*");
+  REQUIRE_THAT(files.Read("csv"), Catch::Contains(",4.5,3,1\n"));
+  const auto json = nlohmann::json::parse(files.Read("json"));
+  const auto& methods = json["tables"][0]["methods"];
+  REQUIRE(
+      methods[0]["time"] ==
+      nlohmann::json({{"seconds_per_query", 0.5}, {"computed", false}, {"encoding_seconds", 3.0}}));
+  REQUIRE_FALSE(methods[3].contains("time"));
+  REQUIRE(row("be", {"--seconds", "be=0.25"}) == "0.25 4");
+  const Ran both = files.Run({"--ensemble", "both=be+ce", "--policies", "both"});
+  REQUIRE_THAT(both.out, Catch::Contains(" 21*\n") &&
+                             Catch::Contains("Times are of a caption that looks for all 2 images"));
+}
+
+TEST_CASE("the page is written where it is told to") {
+  const Files files;
+  const Ran ran = files.Run({"--policies", "be,be:ce", "--depths", "1,2", "--lambdas", "0.1,0.9",
+                             "--layout", "lightningdot", "--page", files.Path("page.html")});
+  REQUIRE(ran.status == 0);
+  const std::string page = files.Read("page.html");
+  REQUIRE_THAT(page, Catch::Contains("id=\"depth-ir-1-0-wide\""));
+  REQUIRE_THAT(page, Catch::Contains("id=\"lambda-tr-10-0-wide\""));
+  REQUIRE_THAT(page, Catch::Contains("50.0/100.0/100.0"));
+}
+
 TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   const auto refused = [](std::vector<std::string> args, const std::string& text) {
     args.insert(args.begin(), "tables");
@@ -225,6 +311,14 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   REQUIRE(with({"--recall", "1,2,3"}, "--recall: '1,2,3'"));
   REQUIRE(with({"--languages", "en,en"}, "--languages: 'en'"));
   REQUIRE(with({"--languages", "en,each"}, "give it alone"));
+  REQUIRE(with({"--layout", "x"}, "--layout: 'x' is none of lightningdot,"));
+  REQUIRE(with({"--layout", "multi30k"}, "multi30k has a column for each language"));
+  REQUIRE(with({"--seconds", "b=1"}, "--seconds: 'b' is neither the name of a matrix"));
+  REQUIRE(with({"--seconds", "a"}, "'a' has nothing after NAME="));
+  REQUIRE(with({"--seconds", "a=1", "--seconds", "a=1"}, "--seconds: 'a' is given twice"));
+  for (const char* seconds : {"a=0", "a=-1", "a=nan", "a=inf", "a=x"}) {
+    REQUIRE(with({"--seconds", seconds}, "is no number of seconds above 0"));
+  }
   REQUIRE(with({"word"}, "'word' is no flag"));
 }
 
@@ -249,6 +343,8 @@ TEST_CASE("files that are not there or lie are exit status 1") {
   files.Put("x.npy", Npy("<f4", {2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}));
   REQUIRE_THAT(problem({"--matrix", "x=" + files.Path("x.npy"), "--policies", "be:x"}),
                Catch::Contains("no softmax_match"));
+  files.Put("be.npy.json", R"({"seconds_per_query": "soon"})");
+  REQUIRE_THAT(problem({}), Catch::Contains("be.npy.json: \"seconds_per_query\" is no number"));
   files.Put("pairs", "{}");
   REQUIRE_THAT(problem({}), Catch::Contains("line 1: \"image\" is missing"));
 }

@@ -1,0 +1,62 @@
+// How long scores took, as the program that wrote a matrix leaves it beside the matrix, in
+// NAME.npy.json:
+//
+//   {"seconds_per_query": 0.41, "encoding_seconds": 12.5, "pairs_scored": 1000000,
+//    "extrapolated_from": 200}
+//
+//   seconds_per_query   mean time of a caption that looks for images, once all is encoded
+//   encoding_seconds    of all images and captions before that; may be missing
+//   pairs_scored        pairs that were scored in that time; missing: each caption that was timed
+//                       with all images
+//   extrapolated_from   captions that were timed, if not all were
+//
+// Other keys are passed over.
+#ifndef SIGHTLINE_COMMON_EVALUATION_SCORE_TIMING_H_
+#define SIGHTLINE_COMMON_EVALUATION_SCORE_TIMING_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
+#include "common/evaluation/matrix_items.h"
+
+namespace sightline {
+
+// Of one matrix.  A value.
+struct ScoreTiming {
+  double seconds_per_query = 0;
+  double pairs_per_query = 0;  // that these seconds were for, a mean
+  absl::optional<double> encoding_seconds;
+  bool extrapolated = false;
+};
+
+// "be.npy" -> "be.npy.json".
+std::string TimingPath(absl::string_view matrix_path);
+
+// The file's text.  InvalidArgument, naming the key, for what is no number of its kind, and for
+// more pairs or captions than the matrix of `items` has.
+absl::StatusOr<ScoreTiming> ParseScoreTiming(absl::string_view text, const MatrixItems& items);
+
+// As somebody says it: of a caption with all images.
+ScoreTiming SaidTiming(double seconds_per_query, const MatrixItems& items);
+
+// Of a caption that looks for images, by one or two stages.
+struct QueryTime {
+  double seconds = 0;
+  absl::optional<double> encoding_seconds;  // of all stages; missing if one does not say it
+  // Not measured as it stands: a stage was timed with fewer queries, or with another number of
+  // pairs, of which as many take as much longer.
+  bool computed = false;
+};
+
+// `retrieval` and `rerank` are the matrices whose scores a stage adds up: one, or an ensemble.
+// Retrieval scores all `image_count` images, reranking `depth` of them (0: there is none).
+QueryTime TimeOfQuery(absl::Span<const ScoreTiming> retrieval, absl::Span<const ScoreTiming> rerank,
+                      int depth, int image_count);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_EVALUATION_SCORE_TIMING_H_
