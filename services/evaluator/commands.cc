@@ -6,6 +6,7 @@
 #include "services/evaluator/questions_command.h"
 #include "services/evaluator/scores_command.h"
 #include "services/evaluator/tables_command.h"
+#include "services/evaluator/words_command.h"
 #include "services/evaluator/write_questions_command.h"
 
 namespace sightline {
@@ -14,7 +15,7 @@ Program Evaluator() {
   return {"evaluator",
           "measures how well a store, or a fleet, finds what it should.",
           {kMeasureCommand, kCompareCommand, kQuestionsCommand, kPrecisionCommand,
-           kWriteQuestionsCommand, kScoresCommand, kTablesCommand}};
+           kWriteQuestionsCommand, kScoresCommand, kTablesCommand, kWordsCommand}};
 }
 
 int RunEvaluator(const std::vector<std::string>& args, const Console& console) {
