@@ -147,8 +147,8 @@ class EmbeddingScorer : public CorpusScorer {
   }
 
   // Rows that an earlier run has scored count as zeros here, which takes as long.
-  absl::StatusOr<QueryTime> TimeQuery(int64_t caption, const CallContext& call) override {
-    QueryTime time;
+  absl::StatusOr<TimedQuery> TimeQuery(int64_t caption, const CallContext& call) override {
+    TimedQuery time;
     time.pairs = time.needed_pairs = corpus_.picture_count();
     {
       const SecondsInto all(&time.seconds, call);
@@ -202,8 +202,8 @@ class PairScorer : public CorpusScorer {
     return rows;
   }
 
-  absl::StatusOr<QueryTime> TimeQuery(int64_t caption, const CallContext& call) override {
-    QueryTime time;
+  absl::StatusOr<TimedQuery> TimeQuery(int64_t caption, const CallContext& call) override {
+    TimedQuery time;
     time.needed_pairs = PairsOfAQuery();
     time.pairs = std::min({kTimedPairs, time.needed_pairs, corpus_.picture_count()});
     ASSIGN_OR_RETURN(const std::vector<ItemFeatures> pictures, Prepare(0, time.pairs, call));

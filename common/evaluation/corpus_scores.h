@@ -31,7 +31,7 @@ MatrixItems MatrixItemsOf(const PairCorpus& corpus);
 std::string FormatMatrixItems(const MatrixItems& items);
 
 // What it takes to answer one caption that comes alone, pictures being encoded.
-struct QueryTime {
+struct TimedQuery {
   double seconds = 0;
   // Measured; where they are fewer than the answer needs, `seconds` follow from them.
   int64_t pairs = 0;
@@ -54,7 +54,7 @@ class CorpusScorer {
 
   // Of one caption among all pictures; with chosen pairs, among as many as are chosen for a caption
   // in the mean.
-  virtual absl::StatusOr<QueryTime> TimeQuery(int64_t caption, const CallContext& call) = 0;
+  virtual absl::StatusOr<TimedQuery> TimeQuery(int64_t caption, const CallContext& call) = 0;
 };
 
 // Both encode all captions, which is added to `costs`.  `model`, `corpus` and `threads` outlive the

@@ -32,7 +32,7 @@ absl::StatusOr<double> CountAt(const Json& object, const char* key, double most,
   if (value >= 1 && value <= most) return value;
   return absl::InvalidArgumentError(absl::StrCat("\"", key, "\" is no whole number from 1 to ",
                                                  std::llround(most),
-                                                 ", which is all that the matrix has"));
+                                                 ", which is all that there are"));
 }
 
 void Add(const ScoreTiming& timing, int pairs, QueryTime* time) {
@@ -62,12 +62,10 @@ absl::StatusOr<ScoreTiming> ParseScoreTiming(absl::string_view text, const Matri
   timing.seconds_per_query = *seconds;
   ASSIGN_OR_RETURN(timing.encoding_seconds, SecondsAt(json, "encoding_seconds"));
   const auto images = static_cast<double>(items.images.size());
-  const auto captions = static_cast<double>(items.captions.size());
-  ASSIGN_OR_RETURN(const double timed, CountAt(json, "extrapolated_from", captions, captions));
-  ASSIGN_OR_RETURN(const double pairs,
-                   CountAt(json, "pairs_scored", timed * images, timed * images));
-  timing.pairs_per_query = pairs / timed;
-  timing.extrapolated = timed < captions;
+  ASSIGN_OR_RETURN(timing.pairs_per_query, CountAt(json, "pairs_per_query", images, images));
+  const double all = timing.pairs_per_query;
+  ASSIGN_OR_RETURN(const double timed, CountAt(json, "extrapolated_from", all, all));
+  timing.extrapolated = timed < all;
   return timing;
 }
 

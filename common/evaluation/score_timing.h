@@ -1,14 +1,13 @@
 // How long scores took, as the program that wrote a matrix leaves it beside the matrix, in
 // NAME.npy.json:
 //
-//   {"seconds_per_query": 0.41, "encoding_seconds": 12.5, "pairs_scored": 1000000,
-//    "extrapolated_from": 200}
+//   {"seconds_per_query": 0.41, "encoding_seconds": 12.5, "pairs_per_query": 5000,
+//    "extrapolated_from": 64}
 //
-//   seconds_per_query   mean time of a caption that looks for images, once all is encoded
+//   seconds_per_query   time of a caption that looks for images, once all is encoded
 //   encoding_seconds    of all images and captions before that; may be missing
-//   pairs_scored        pairs that were scored in that time; missing: each caption that was timed
-//                       with all images
-//   extrapolated_from   captions that were timed, if not all were
+//   pairs_per_query     images that it was scored with; missing: all
+//   extrapolated_from   of which so many were timed, if not all were
 //
 // Other keys are passed over.
 #ifndef SIGHTLINE_COMMON_EVALUATION_SCORE_TIMING_H_
@@ -28,7 +27,7 @@ namespace sightline {
 // Of one matrix.  A value.
 struct ScoreTiming {
   double seconds_per_query = 0;
-  double pairs_per_query = 0;  // that these seconds were for, a mean
+  double pairs_per_query = 0;  // that these seconds were for
   absl::optional<double> encoding_seconds;
   bool extrapolated = false;
 };
@@ -37,7 +36,7 @@ struct ScoreTiming {
 std::string TimingPath(absl::string_view matrix_path);
 
 // The file's text.  InvalidArgument, naming the key, for what is no number of its kind, and for
-// more pairs or captions than the matrix of `items` has.
+// more pairs than `items` has images.
 absl::StatusOr<ScoreTiming> ParseScoreTiming(absl::string_view text, const MatrixItems& items);
 
 // As somebody says it: of a caption with all images.
@@ -47,8 +46,8 @@ ScoreTiming SaidTiming(double seconds_per_query, const MatrixItems& items);
 struct QueryTime {
   double seconds = 0;
   absl::optional<double> encoding_seconds;  // of all stages; missing if one does not say it
-  // Not measured as it stands: a stage was timed with fewer queries, or with another number of
-  // pairs, of which as many take as much longer.
+  // Not measured as it stands: a stage was timed with another number of pairs, of which as many
+  // take as much longer.
   bool computed = false;
 };
 

@@ -134,20 +134,22 @@ class ScoresRun {
   absl::Status TimeQueries() {
     const int64_t count = std::min<int64_t>(flags_.timed_queries, corpus_->caption_count());
     if (count == 0) return absl::OkStatus();
-    std::vector<QueryTime> times;
+    std::vector<TimedQuery> times;
     progress_.Begin("time", "queries", count);
     // The first is not counted: it finds nothing in the caches.
     for (int64_t i = -1; i < count; ++i) {
       const int64_t caption = std::max<int64_t>(i, 0) * corpus_->caption_count() / count;
-      ASSIGN_OR_RETURN(const QueryTime time, scorer_->TimeQuery(caption, CallContext::Unbounded()));
+      ASSIGN_OR_RETURN(const TimedQuery time,
+                       scorer_->TimeQuery(caption, CallContext::Unbounded()));
       if (i < 0) continue;
       times.push_back(time);
       progress_.Advance(1);
     }
     progress_.End();
     const auto middle = times.begin() + static_cast<int64_t>(times.size()) / 2;
-    std::nth_element(times.begin(), middle, times.end(),
-                     [](const QueryTime& a, const QueryTime& b) { return a.seconds < b.seconds; });
+    std::nth_element(
+        times.begin(), middle, times.end(),
+        [](const TimedQuery& a, const TimedQuery& b) { return a.seconds < b.seconds; });
     time_ = *middle;
     return absl::OkStatus();
   }
@@ -172,9 +174,7 @@ class ScoresRun {
     }
     if (time_.has_value()) {
       json["seconds_per_query"] = time_->seconds;
-      if (plan_.by == ScoredBy::kPairs) {
-        json["seconds_per_pair"] = time_->seconds / static_cast<double>(time_->needed_pairs);
-      }
+      json["pairs_per_query"] = time_->needed_pairs;
       if (Extrapolated()) json["extrapolated_from"] = time_->pairs;
     }
     return json.dump(2) + "\n";
@@ -208,7 +208,7 @@ class ScoresRun {
   std::string candidates_sum_;
   std::unique_ptr<CorpusScorer> scorer_;
   ScoreCosts start_costs_, costs_;
-  absl::optional<QueryTime> time_;
+  absl::optional<TimedQuery> time_;
 };
 
 }  // namespace

@@ -287,8 +287,8 @@ std::string TimeNote(const TablesReport& report) {
       [](const Ranking& ranking) { return ranking.time.has_value() && ranking.time->computed; });
   if (computed) {
     absl::StrAppend(&note, " ", kComputed,
-                    " was not measured as it stands: a stage was timed with fewer captions, or "
-                    "with another number of pairs.");
+                    " was not measured as it stands: a stage was timed with another number of "
+                    "pairs.");
   }
   return note;
 }

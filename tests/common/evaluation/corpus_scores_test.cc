@@ -152,7 +152,7 @@ TEST_CASE("of chosen pairs those alone are scored, and a query is as long as the
   }
   REQUIRE(Near(rows[17 * 40 + 22], fixture.PairScore(17, 22)));
   REQUIRE(fixture.costs.pairs == 80);
-  const QueryTime time = *(*scorer)->TimeQuery(0, fixture.call);
+  const TimedQuery time = *(*scorer)->TimeQuery(0, fixture.call);
   REQUIRE(time.needed_pairs == 2);
   REQUIRE(time.pairs == 2);
 }
@@ -175,7 +175,7 @@ TEST_CASE("more pictures than a block, a panel of captions and a pass of pairs a
     REQUIRE(Near(all[i], pairs.PairScore(i / 80, i % 80)));
   }
   // So many are not timed with.
-  const QueryTime time = *(*by_pairs)->TimeQuery(0, pairs.call);
+  const TimedQuery time = *(*by_pairs)->TimeQuery(0, pairs.call);
   REQUIRE(time.pairs == 64);
   REQUIRE(time.needed_pairs == 80);
 }

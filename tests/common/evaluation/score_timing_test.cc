@@ -25,7 +25,7 @@ ScoreTiming Timing(const std::string& text) {
 
 TEST_CASE("a matrix that is full took what its file says") {
   const ScoreTiming bi = Timing(R"({"seconds_per_query": 0.5, "encoding_seconds": 30, "x": []})");
-  const ScoreTiming cross = Timing(R"({"seconds_per_query": 8, "pairs_scored": 50000})");
+  const ScoreTiming cross = Timing(R"({"seconds_per_query": 8, "pairs_per_query": 100})");
   const QueryTime alone = TimeOfQuery({bi}, {}, 0, 100);
   REQUIRE(alone.seconds == 0.5);
   REQUIRE(alone.encoding_seconds == 30);
@@ -49,8 +49,7 @@ TEST_CASE("reranking some takes their share of what all took, and is marked") {
 
 TEST_CASE("what was timed at the depth is not marked there, and is elsewhere") {
   const ScoreTiming bi = Timing(R"({"seconds_per_query": 0.5})");
-  // 20 pairs for each caption.
-  const ScoreTiming cross = Timing(R"({"seconds_per_query": 2, "pairs_scored": 10000})");
+  const ScoreTiming cross = Timing(R"({"seconds_per_query": 2, "pairs_per_query": 20})");
   REQUIRE(TimeOfQuery({bi}, {cross}, 20, 100).seconds == 2.5);
   REQUIRE_FALSE(TimeOfQuery({bi}, {cross}, 20, 100).computed);
   REQUIRE(TimeOfQuery({bi}, {cross}, 50, 100).seconds == 5.5);
@@ -60,13 +59,13 @@ TEST_CASE("what was timed at the depth is not marked there, and is elsewhere") {
   REQUIRE(TimeOfQuery({cross}, {}, 0, 100).computed);
 }
 
-TEST_CASE("what was timed with some captions is extrapolated") {
+TEST_CASE("what was timed with some of its pairs is extrapolated") {
   const ScoreTiming cross =
-      Timing(R"({"seconds_per_query": 8, "pairs_scored": 1000, "extrapolated_from": 10})");
+      Timing(R"({"seconds_per_query": 8, "pairs_per_query": 100, "extrapolated_from": 10})");
   const QueryTime time = TimeOfQuery({cross}, {}, 0, 100);
   REQUIRE(time.seconds == 8);
   REQUIRE(time.computed);
-  REQUIRE_FALSE(Timing(R"({"seconds_per_query": 8, "extrapolated_from": 500})").extrapolated);
+  REQUIRE_FALSE(Timing(R"({"seconds_per_query": 8, "extrapolated_from": 100})").extrapolated);
 }
 
 TEST_CASE("an ensemble takes what its members take together") {
@@ -95,14 +94,14 @@ TEST_CASE("a file that says something else is refused with its key") {
         problem(absl::StrCat("{\"seconds_per_query\":1,\"encoding_seconds\":", value, "}")),
         Contains("\"encoding_seconds\" is no number of seconds"));
   }
-  for (const char* value : {"0", "-1", "1.5", "50001", "18446744073709551615", "null"}) {
-    REQUIRE_THAT(problem(absl::StrCat("{\"seconds_per_query\":1,\"pairs_scored\":", value, "}")),
-                 Contains("\"pairs_scored\" is no whole number from 1 to 50000"));
+  for (const char* value : {"0", "-1", "1.5", "101", "18446744073709551615", "null"}) {
+    REQUIRE_THAT(problem(absl::StrCat("{\"seconds_per_query\":1,\"pairs_per_query\":", value, "}")),
+                 Contains("\"pairs_per_query\" is no whole number from 1 to 100"));
   }
-  for (const char* value : {"0", "501", "true"}) {
+  for (const char* value : {"0", "101", "true"}) {
     REQUIRE_THAT(
         problem(absl::StrCat("{\"seconds_per_query\":1,\"extrapolated_from\":", value, "}")),
-        Contains("\"extrapolated_from\" is no whole number from 1 to 500"));
+        Contains("\"extrapolated_from\" is no whole number from 1 to 100"));
   }
 }
 

@@ -252,7 +252,7 @@ TEST_CASE("times stand beside recall where they are known, and with a star where
   // What the files say; a flag says it better.
   files.Put("be.npy.json", R"({"seconds_per_query": 0.5, "encoding_seconds": 3})");
   files.Put("ce.npy.json", R"({"seconds_per_query": 4, "encoding_seconds": 0,
-                               "pairs_scored": 4, "extrapolated_from": 2})");
+                               "pairs_per_query": 2, "extrapolated_from": 1})");
   REQUIRE(row("be", {}) == "0.5 5");
   REQUIRE(row("be:ce replace 2", {}) == "4.5* 21*");
   REQUIRE_THAT(files.Read("csv"), Catch::Contains(",4.5,3,1\n"));
