@@ -12,7 +12,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
@@ -21,11 +20,11 @@
 #include "common/models/network/weights.h"
 #include "common/models/trainable.h"
 #include "common/training/adamw.h"
-#include "common/training/batch_loss.h"
 #include "common/training/development.h"
+#include "common/training/learnt_pairs.h"
+#include "common/training/recipe_task.h"
 #include "common/training/run_checkpoint.h"
 #include "common/training/schedule.h"
-#include "common/training/task_options.h"
 #include "common/training/training_device.h"
 
 namespace sightline {
@@ -38,23 +37,6 @@ constexpr int kTrainerVersion = 1;
 constexpr char kLogScale[] = "log_scale";
 constexpr double kMostLogScale = 4.605170185988092;  // ln 100
 
-// A task as a run has it.
-struct Task {
-  const TaskRecipe* recipe = nullptr;
-  const Objective* objective = nullptr;
-  ObjectiveOptions options;
-  std::unique_ptr<PairSampler> sampler;
-  std::vector<size_t> groups;  // of parameters that it teaches
-
-  bool of_pairs() const { return objective->reads == ObjectiveReads::kPairLogits; }
-};
-
-// What a task's step shows, and what it points to.
-struct Shown {
-  std::vector<ImageNumbers> numbers;
-  PairBatch batch;
-};
-
 // One run, from the first step or a checkpoint to the bundle.
 class RecipeTrainer {
  public:
@@ -63,6 +45,7 @@ class RecipeTrainer {
       : job_(job),
         recipe_(job.recipe),
         learner_(std::move(learner)),
+        pairs_(job.learnt, learner_.get()),
         device_(device),
         observer_(*observer),
         call_(call),
@@ -71,10 +54,12 @@ class RecipeTrainer {
         checkpoint_time_(start_) {}
 
   absl::StatusOr<RecipeResult> Run() {
-    RETURN_IF_ERROR(ReadCaptions());
+    RETURN_IF_ERROR(pairs_.ReadCaptions());
     RETURN_IF_ERROR(MakeTasks());
-    RETURN_IF_ERROR(CheckPictures(*job_.learnt));
-    if (job_.development != nullptr) RETURN_IF_ERROR(CheckPictures(*job_.development));
+    RETURN_IF_ERROR(CheckPictures(pairs_, call_));
+    if (job_.development != nullptr) {
+      RETURN_IF_ERROR(CheckPictures(LearntPairs(job_.development, learner_.get()), call_));
+    }
     RETURN_IF_ERROR(MakeOptimizer());
     RETURN_IF_ERROR(Resume());
     learner_->module->train();
@@ -100,59 +85,14 @@ class RecipeTrainer {
     at::Tensor loss, first;
   };
 
-  absl::Status ReadCaptions() {
-    for (int64_t i = 0; i < job_.learnt->caption_count(); ++i) {
-      auto tokens = learner_->text->Tokenize(job_.learnt->caption(i));
-      if (!tokens.ok()) {
-        return absl::Status(
-            tokens.status().code(),
-            absl::StrCat("a caption of ", job_.learnt->item_id(job_.learnt->picture_of(i)), ": ",
-                         tokens.status().message()));
-      }
-      tokens_.push_back(std::move(tokens->ids));
-    }
-    return absl::OkStatus();
-  }
-
-  // Reads every picture once, so that none ends a run that has learnt for hours.
-  absl::Status CheckPictures(const PairCorpus& corpus) {
-    constexpr size_t kMostNamed = 10;
-    std::vector<std::string> problems;
-    int64_t count = 0;
-    for (int64_t i = 0; i < corpus.picture_count(); ++i) {
-      RETURN_IF_ERROR(call_.Check("read the pictures"));
-      const absl::Status read = ReadNumbers(corpus, i).status();
-      if (read.ok()) continue;
-      ++count;
-      if (problems.size() < kMostNamed) problems.emplace_back(read.message());
-    }
-    if (count == 0) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the network cannot read ", count, " of ", corpus.picture_count(),
-        " pictures; leave them out, or take another model: ", absl::StrJoin(problems, "; "),
-        count > static_cast<int64_t>(kMostNamed) ? "; ..." : ""));
-  }
-
-  absl::StatusOr<ImageNumbers> ReadNumbers(const PairCorpus& corpus, int64_t picture) const {
-    ASSIGN_OR_RETURN(const ImageInput input, corpus.ReadPicture(picture));
-    auto numbers = learner_->network->ReadImage(input);
-    if (numbers.ok()) return numbers;
-    return absl::Status(numbers.status().code(),
-                        absl::StrCat(corpus.item_id(picture), " ", numbers.status().message()));
-  }
-
   absl::Status MakeTasks() {
+    log_scale_ = at::full({}, -std::log(recipe_.initial_temperature),
+                          at::TensorOptions().dtype(at::kFloat).device(device_))
+                     .set_requires_grad(true);
     for (size_t i = 0; i < recipe_.tasks.size(); ++i) {
-      const TaskRecipe& recipe = recipe_.tasks[i];
-      Task task;
-      task.recipe = &recipe;
-      ASSIGN_OR_RETURN(task.objective, FindObjective(recipe.objective));
-      task.options = OptionsOf(*task.objective, recipe);
-      if (task.of_pairs()) RETURN_IF_ERROR(job_.learnt->CheckTellable());
-      task.sampler = std::make_unique<PairSampler>(
-          job_.learnt, recipe.unit, SeedOf(recipe_.seed, RandomStream::kTaskDraws, i));
-      tasks_.push_back(std::move(task));
+      ASSIGN_OR_RETURN(tasks_.emplace_back(), NewRecipeTask({&recipe_, &pairs_, log_scale_}, i));
     }
+    groups_.resize(tasks_.size());
     windows_.resize(tasks_.size());
     task_steps_.resize(tasks_.size(), 0);
     return absl::OkStatus();
@@ -161,13 +101,10 @@ class RecipeTrainer {
   // Parameters that the same tasks teach form a group, so that a step leaves the others alone,
   // moments and decay included.  Who teaches what, a backward pass of each task says.
   absl::Status MakeOptimizer() {
-    log_scale_ = at::full({}, -std::log(recipe_.initial_temperature),
-                          at::TensorOptions().dtype(at::kFloat).device(device_))
-                     .set_requires_grad(true);
     std::map<std::string, std::vector<bool>> taught;
     const auto parameters = learner_->module->named_parameters();
     for (size_t i = 0; i < tasks_.size(); ++i) {
-      RETURN_IF_ERROR(AddGradientsOf(i, /*number=*/0).status());
+      RETURN_IF_ERROR(tasks_[i]->AddGradients(/*number=*/0).status());
       const auto note = [&](const std::string& name, at::Tensor value) {
         auto& by = taught.emplace(name, std::vector<bool>(tasks_.size())).first->second;
         by[i] = value.grad().defined();
@@ -184,7 +121,7 @@ class RecipeTrainer {
     std::vector<std::vector<NamedParameter>> in_order;
     for (const auto& [by, members] : groups) {
       for (size_t i = 0; i < tasks_.size(); ++i) {
-        if (by[i]) tasks_[i].groups.push_back(in_order.size());
+        if (by[i]) groups_[i].push_back(in_order.size());
       }
       in_order.push_back(members);
     }
@@ -195,71 +132,33 @@ class RecipeTrainer {
   size_t TaskOf(int64_t step) const {
     if (recipe_.order == TaskOrder::kInTurn) return static_cast<size_t>(step) % tasks_.size();
     double all = 0;
-    for (const Task& task : tasks_) all += task.recipe->share;
+    for (const TaskRecipe& task : recipe_.tasks) all += task.share;
     double drawn = Random(SeedOf(recipe_.seed, RandomStream::kTasks, step)).Uniform() * all;
     size_t i = 0;
-    while (i + 1 < tasks_.size() && drawn >= tasks_[i].recipe->share) {
-      drawn -= tasks_[i].recipe->share;
+    while (i + 1 < tasks_.size() && drawn >= recipe_.tasks[i].share) {
+      drawn -= recipe_.tasks[i].share;
       ++i;
     }
     return i;
   }
 
-  absl::StatusOr<Shown> Show(Task& task, int64_t number) const {
-    const TaskRecipe& recipe = *task.recipe;
-    Shown shown;
-    DrawnBatch drawn;
-    if (task.of_pairs()) {
-      DrawnProblems problems = task.sampler->Problems(number, recipe.batch, recipe.candidates,
-                                                      recipe.sides, recipe.text_negatives);
-      drawn = std::move(problems.batch);
-      shown.batch.pairs = std::move(problems.pairs);
-      shown.batch.candidates = recipe.candidates;
-    } else {
-      drawn = task.sampler->Batch(number, recipe.batch);
-      if (!recipe.counts_relatives) {
-        std::vector<uint8_t> related = task.sampler->Related(drawn);
-        const auto size = static_cast<int64_t>(drawn.captions.size());
-        shown.batch.related = at::from_blob(related.data(), {size, size}, at::kByte)
-                                  .to(device_, at::kBool, /*non_blocking=*/false, /*copy=*/true);
-      }
-    }
-    for (const int64_t picture : drawn.pictures) {
-      ASSIGN_OR_RETURN(shown.numbers.emplace_back(), ReadNumbers(*job_.learnt, picture));
-    }
-    for (const ImageNumbers& image : shown.numbers) shown.batch.images.push_back(&image);
-    for (const int64_t caption : drawn.captions) shown.batch.texts.emplace_back(tokens_[caption]);
-    return shown;
-  }
-
-  // Of the `number`-th step of task `i`.
-  absl::StatusOr<Loss> AddGradientsOf(size_t i, int64_t number) {
-    Task& task = tasks_[i];
-    ASSIGN_OR_RETURN(const Shown shown, Show(task, number));
-    BatchLossOptions options;
-    options.objective = task.options;
-    options.pass_rows = recipe_.pass_rows;
-    options.seed =
-        SeedOf(SeedOf(recipe_.seed, RandomStream::kTaskDraws, i), RandomStream::kDropout, number);
-    return AddGradients(*task.objective, options, shown.batch, *learner_, log_scale_);
-  }
-
   absl::Status Step() {
     const size_t i = TaskOf(step_);
     optimizer_->ZeroGradients();
-    ASSIGN_OR_RETURN(const Loss loss, AddGradientsOf(i, task_steps_[i]));
+    ASSIGN_OR_RETURN(const TaskStep taken, tasks_[i]->AddGradients(task_steps_[i]));
     last_rate_ = RateAt(recipe_.rate, step_, recipe_.steps);
-    last_norm_ = optimizer_->Step(tasks_[i].groups, last_rate_);
+    last_norm_ = optimizer_->Step(groups_[i], last_rate_);
     {
       const at::NoGradGuard no_grad;
       log_scale_.clamp_max_(kMostLogScale);
     }
+    const Loss& loss = taken.loss;
     Window& window = windows_[i];
     const at::Tensor first = loss.first.defined() ? loss.first : at::zeros_like(loss.value);
     window.loss = window.steps == 0 ? loss.value : window.loss + loss.value;
     window.first = window.steps == 0 ? first : window.first + first;
     ++window.steps;
-    window_items_ += tasks_[i].recipe->batch;
+    window_items_ += taken.items;
     ++window_steps_;
     ++task_steps_[i];
     ++step_;
@@ -313,8 +212,8 @@ class RecipeTrainer {
   }
 
   bool LearnsScale() const {
-    return std::any_of(tasks_.begin(), tasks_.end(), [](const Task& task) {
-      return task.objective->reads == ObjectiveReads::kScaledTowerRows;
+    return std::any_of(tasks_.begin(), tasks_.end(), [](const auto& task) {
+      return task->objective().reads == ObjectiveReads::kScaledTowerRows;
     });
   }
 
@@ -322,9 +221,10 @@ class RecipeTrainer {
   std::vector<DevelopmentWay> Ways() const {
     std::vector<DevelopmentWay> ways;
     const auto teach = [&](bool towers) {
-      return std::any_of(tasks_.begin(), tasks_.end(), [&](const Task& task) {
-        return towers == (task.objective->reads == ObjectiveReads::kTowerRows ||
-                          task.objective->reads == ObjectiveReads::kScaledTowerRows);
+      return std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& task) {
+        const ObjectiveReads reads = task->objective().reads;
+        return towers ==
+               (reads == ObjectiveReads::kTowerRows || reads == ObjectiveReads::kScaledTowerRows);
       });
     };
     if (teach(/*towers=*/true)) ways.push_back(DevelopmentWay::kTowers);
@@ -473,13 +373,14 @@ class RecipeTrainer {
   const RecipeJob& job_;
   const Recipe& recipe_;
   const std::unique_ptr<TrainableNetwork> learner_;
+  LearntPairs pairs_;
   const c10::Device device_;
   RecipeObserver& observer_;
   const CallContext& call_;
   const absl::Time start_;
-  std::vector<std::vector<int32_t>> tokens_;  // of each caption
-  std::vector<Task> tasks_;
-  at::Tensor log_scale_;  // minus the logarithm of the temperature; learned
+  std::vector<std::unique_ptr<RecipeTask>> tasks_;
+  std::vector<std::vector<size_t>> groups_;  // of parameters that each task teaches
+  at::Tensor log_scale_;                     // minus the logarithm of the temperature; learned
   std::unique_ptr<AdamW> optimizer_;
   int64_t step_ = 0;                 // done
   std::vector<int64_t> task_steps_;  // done, of each task

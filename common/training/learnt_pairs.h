@@ -1,0 +1,49 @@
+// Captions and pictures of a corpus as a network reads them.
+//
+// Includes torch: only .cc files of common/training and its tests include this.
+#ifndef SIGHTLINE_COMMON_TRAINING_LEARNT_PAIRS_H_
+#define SIGHTLINE_COMMON_TRAINING_LEARNT_PAIRS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/base/call_context.h"
+#include "common/models/network/trainable_network.h"
+#include "common/training/pair_corpus.h"
+
+namespace sightline {
+
+// Captions' tokens are held in memory; pictures are read when they are asked for.  Immutable once
+// it has read the captions; as thread-safe as the network's ReadImage.
+class LearntPairs {
+ public:
+  // Both outlive the object.
+  LearntPairs(const PairCorpus* corpus, const TrainableNetwork* learner)
+      : corpus_(*corpus), learner_(*learner) {}
+
+  // Before text() is asked for.  InvalidArgument for a caption that the network cannot read, naming
+  // its picture.
+  absl::Status ReadCaptions();
+
+  const PairCorpus& corpus() const { return corpus_; }
+  const TrainableNetwork& learner() const { return learner_; }
+  // Special tokens included.
+  TokenSpan text(int64_t caption) const { return tokens_[caption]; }
+  // Errors as PairCorpus::ReadPicture and Network::ReadImage; they name the picture.
+  absl::StatusOr<ImageNumbers> ReadImage(int64_t picture) const;
+
+ private:
+  const PairCorpus& corpus_;
+  const TrainableNetwork& learner_;
+  std::vector<std::vector<int32_t>> tokens_;  // of each caption
+};
+
+// Reads every picture once, so that none ends a run that has learnt for hours.  InvalidArgument for
+// pictures that the network cannot read, naming some; else the call's.
+absl::Status CheckPictures(const LearntPairs& pairs, const CallContext& call);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_TRAINING_LEARNT_PAIRS_H_

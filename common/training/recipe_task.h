@@ -1,0 +1,57 @@
+// A recipe's task as a run has it: what a step of it shows the network, and the loss and gradients
+// of that.
+//
+// Includes torch: only .cc files of common/training and its tests include this.
+#ifndef SIGHTLINE_COMMON_TRAINING_RECIPE_TASK_H_
+#define SIGHTLINE_COMMON_TRAINING_RECIPE_TASK_H_
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "common/training/learnt_pairs.h"
+#include "common/training/objectives/loss.h"
+#include "common/training/objectives/registry.h"
+#include "common/training/recipe.h"
+
+namespace sightline {
+
+// What the tasks of a run share, and outlives them.
+struct TaskSetting {
+  const Recipe* recipe = nullptr;
+  const LearntPairs* pairs = nullptr;
+  at::Tensor log_scale;  // of objectives with a learned scale; on the network's device
+};
+
+struct TaskStep {
+  Loss loss;          // without its graph
+  int64_t items = 0;  // that were learnt from
+};
+
+// Not thread-safe.
+class RecipeTask {
+ public:
+  explicit RecipeTask(const Objective* objective) : objective_(*objective) {}
+  virtual ~RecipeTask() = default;
+
+  const Objective& objective() const { return objective_; }
+
+  // Adds the gradients of the task's `number`-th step to those of all parameters that it teaches.
+  // What is shown is a function of the recipe's seed and `number`.  Errors as
+  // LearntPairs::ReadImage and as the loss's: InvalidArgument for a network that lacks what the
+  // objective reads.
+  virtual absl::StatusOr<TaskStep> AddGradients(int64_t number) = 0;
+
+ private:
+  const Objective& objective_;
+};
+
+// Number `i` of the recipe's tasks.  InvalidArgument for an objective that there is not, or pairs
+// that it cannot be learnt from.
+absl::StatusOr<std::unique_ptr<RecipeTask>> NewRecipeTask(const TaskSetting& setting, size_t i);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_TRAINING_RECIPE_TASK_H_
