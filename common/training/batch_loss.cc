@@ -6,37 +6,18 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/training/learner_outputs.h"
+#include "common/training/passes.h"
 #include "common/training/random.h"
 
 namespace sightline {
 namespace {
 
 using Numbers = std::vector<int64_t>;
-
-// Items in passes of at most `pass_rows` rows; neighbours have like lengths, so that little is
-// padding.
-std::vector<Numbers> PassesOf(const Numbers& lengths, int64_t pass_rows) {
-  Numbers order(lengths.size());
-  std::iota(order.begin(), order.end(), int64_t{0});
-  if (pass_rows == 0) return {order};
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return lengths[a] < lengths[b]; });
-  std::vector<Numbers> passes;
-  for (const int64_t item : order) {
-    // In rising order the newcomer decides how far all are padded.
-    const bool fits = !passes.empty() &&
-                      (static_cast<int64_t>(passes.back().size()) + 1) * lengths[item] <= pass_rows;
-    if (!fits) passes.emplace_back();
-    passes.back().push_back(item);
-  }
-  return passes;
-}
 
 int64_t RowsOf(const ItemShape& shape) {
   return shape.text_rows + shape.region_rows;

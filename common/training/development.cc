@@ -9,116 +9,49 @@
 #include <vector>
 
 #include "common/base/status_macros.h"
-#include "common/training/learner_outputs.h"
+#include "common/training/corpus_outputs.h"
+#include "common/training/learnt_pairs.h"
 
 namespace sightline {
 namespace {
 
 constexpr std::array<int64_t, 3> kCutoffs = {1, 5, 10};
-constexpr int64_t kItemsPerPass = 64;
 
-class EvaluationMode {
- public:
-  explicit EvaluationMode(torch::nn::Module* module)
-      : module_(*module), was_training_(module->is_training()) {
-    module_.eval();
-  }
-  ~EvaluationMode() { module_.train(was_training_); }
-  EvaluationMode(const EvaluationMode&) = delete;
-  EvaluationMode& operator=(const EvaluationMode&) = delete;
-
- private:
-  torch::nn::Module& module_;
-  const bool was_training_;
-};
-
-// The pool, whose texts are held and whose pictures are read a pass at a time.
-class Pool {
- public:
-  Pool(const TrainableNetwork& learner, const PairCorpus& corpus, int64_t pictures)
-      : learner_(learner), corpus_(corpus), pictures_(pictures) {}
-
-  absl::Status ReadTexts(int64_t captions) {
-    for (int64_t caption = 0; caption < captions; ++caption) {
-      ASSIGN_OR_RETURN(Tokens tokens, learner_.text->Tokenize(corpus_.caption(caption)));
-      tokens_.push_back(std::move(tokens.ids));
-    }
-    texts_.assign(tokens_.begin(), tokens_.end());
-    return absl::OkStatus();
-  }
-  const std::vector<TokenSpan>& texts() const { return texts_; }
-
-  // Gives `take` the pictures, kItemsPerPass at a time, in their order.
-  template <typename Take>
-  absl::Status ReadPictures(const CallContext& call, const Take& take) const {
-    for (int64_t begin = 0; begin < pictures_; begin += kItemsPerPass) {
-      RETURN_IF_ERROR(call.Check("look at the development pictures"));
-      std::vector<ImageNumbers> numbers;
-      for (int64_t i = begin; i < std::min(begin + kItemsPerPass, pictures_); ++i) {
-        ASSIGN_OR_RETURN(const ImageInput input, corpus_.ReadPicture(i));
-        ASSIGN_OR_RETURN(numbers.emplace_back(), learner_.network->ReadImage(input));
-      }
-      std::vector<const ImageNumbers*> images;
-      for (const ImageNumbers& image : numbers) images.push_back(&image);
-      take(images);
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  const TrainableNetwork& learner_;
-  const PairCorpus& corpus_;
-  const int64_t pictures_;
-  std::vector<std::vector<int32_t>> tokens_;
-  std::vector<TokenSpan> texts_;
-};
-
-// `compute` of spans of at most kItemsPerPass items.
-template <typename Item, typename Compute>
-absl::StatusOr<at::Tensor> InPasses(const std::vector<Item>& items, const CallContext& call,
-                                    const Compute& compute) {
-  std::vector<at::Tensor> rows;
-  const absl::Span<const Item> all(items);
-  for (size_t begin = 0; begin < all.size(); begin += kItemsPerPass) {
-    RETURN_IF_ERROR(call.Check("look at the development pictures"));
-    rows.push_back(compute(all.subspan(begin, kItemsPerPass)));
-  }
-  return at::cat(rows);
+absl::StatusOr<std::vector<TokenSpan>> ReadTexts(LearntPairs* pairs, int64_t count) {
+  RETURN_IF_ERROR(pairs->ReadCaptions());
+  std::vector<TokenSpan> texts;
+  for (int64_t caption = 0; caption < count; ++caption) texts.push_back(pairs->text(caption));
+  return texts;
 }
 
-absl::StatusOr<at::Tensor> TowerScores(const TrainableNetwork& learner, const Pool& pool,
-                                       const CallContext& call) {
-  const Network& network = *learner.network;
-  std::vector<at::Tensor> images;
-  RETURN_IF_ERROR(pool.ReadPictures(call, [&](const std::vector<const ImageNumbers*>& part) {
-    images.push_back(ComparedRows(learner, network.EncodeImages(part)));
-  }));
-  ASSIGN_OR_RETURN(const at::Tensor texts,
-                   InPasses(pool.texts(), call, [&](absl::Span<const TokenSpan> part) {
-                     return ComparedRows(learner, network.EncodeTexts(part));
-                   }));
-  return at::mm(texts, at::cat(images).t());
+absl::StatusOr<at::Tensor> TowerScores(const LearntPairs& pool, const std::vector<TokenSpan>& texts,
+                                       int64_t pictures, const CallContext& call) {
+  ASSIGN_OR_RETURN(const at::Tensor images, EmbedPictures(pool, pictures, call));
+  ASSIGN_OR_RETURN(const at::Tensor rows, EmbedTexts(pool.learner(), texts, call));
+  return at::mm(rows, images.t());
 }
 
-absl::StatusOr<at::Tensor> PairScores(const TrainableNetwork& learner, const Pool& pool,
-                                      const CallContext& call) {
-  const Network& network = *learner.network;
+absl::StatusOr<at::Tensor> PairScores(const LearntPairs& pool, const std::vector<TokenSpan>& texts,
+                                      int64_t pictures, const CallContext& call) {
+  const Network& network = *pool.learner().network;
   std::vector<FeatureRows> images;
-  RETURN_IF_ERROR(pool.ReadPictures(call, [&](const std::vector<const ImageNumbers*>& part) {
-    for (FeatureRows& rows : network.PrepareImages(part)) images.push_back(std::move(rows));
-  }));
+  std::vector<int64_t> image_lengths;
+  for (int64_t picture = 0; picture < pictures; ++picture) {
+    RETURN_IF_ERROR(call.Check("look at the development pictures"));
+    ASSIGN_OR_RETURN(const ImageNumbers numbers, pool.ReadImage(picture));
+    images.push_back(network.PrepareImage(numbers));
+    image_lengths.push_back(numbers.rows());
+  }
   std::vector<at::Tensor> scores;
-  for (const TokenSpan text : pool.texts()) {
+  for (const TokenSpan text : texts) {
     const PreparedText prepared = network.PrepareText(text);
     std::vector<NetworkPair> pairs;
-    for (const FeatureRows& image : images) {
-      pairs.push_back({text, &prepared, {image.begin(), image.end()}});
+    std::vector<int64_t> lengths;
+    for (size_t i = 0; i < images.size(); ++i) {
+      pairs.push_back({text, &prepared, {images[i].begin(), images[i].end()}});
+      lengths.push_back(static_cast<int64_t>(text.size()) + image_lengths[i]);
     }
-    ASSIGN_OR_RETURN(const at::Tensor row,
-                     InPasses(pairs, call, [&](absl::Span<const NetworkPair> part) {
-                       return RankingScores(network.ScorePairs(part));
-                     }));
-    scores.push_back(row);
+    ASSIGN_OR_RETURN(scores.emplace_back(), ScorePrepared(pool.learner(), pairs, lengths, call));
   }
   return at::stack(scores);
 }
@@ -190,18 +123,18 @@ absl::StatusOr<DevelopmentReport> LookAtDevelopment(const TrainableNetwork& lear
                                                     const std::vector<DevelopmentWay>& ways,
                                                     const CallContext& call) {
   const at::NoGradGuard no_grad;
-  const EvaluationMode evaluation(learner.module.get());
+  const EvaluationMode evaluation(learner);
   DevelopmentReport report;
   report.pictures =
       pictures == 0 ? corpus.picture_count() : std::min(pictures, corpus.picture_count());
   const int64_t last = report.pictures - 1;
   report.captions = corpus.first_caption(last) + corpus.caption_count(last);
-  Pool pool(learner, corpus, report.pictures);
-  RETURN_IF_ERROR(pool.ReadTexts(report.captions));
+  LearntPairs pool(&corpus, &learner);
+  ASSIGN_OR_RETURN(const std::vector<TokenSpan> texts, ReadTexts(&pool, report.captions));
   for (const DevelopmentWay way : ways) {
     ASSIGN_OR_RETURN(const at::Tensor scores, way == DevelopmentWay::kTowers
-                                                  ? TowerScores(learner, pool, call)
-                                                  : PairScores(learner, pool, call));
+                                                  ? TowerScores(pool, texts, report.pictures, call)
+                                                  : PairScores(pool, texts, report.pictures, call));
     report.findings.push_back(Find(scores, corpus));
     report.findings.back().way = way;
     report.score += report.findings.back().score / static_cast<double>(ways.size());
