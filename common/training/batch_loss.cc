@@ -88,6 +88,21 @@ std::vector<Item> Chosen(const std::vector<Item>& items, const Numbers& numbers)
   return chosen;
 }
 
+// Inner products of the texts and images of all pairs, by problems.
+at::Tensor ProductsOf(const TowerRows& rows, const PairBatch& batch) {
+  Numbers texts, images;
+  for (const auto& [text, image] : batch.pairs) {
+    texts.push_back(text);
+    images.push_back(image);
+  }
+  const auto chosen = [](const at::Tensor& all, const Numbers& numbers) {
+    return all.index_select(0, at::tensor(numbers, at::kLong).to(all.device()));
+  };
+  return (chosen(rows.texts, texts) * chosen(rows.images, images))
+      .sum(1)
+      .view({-1, batch.candidates});
+}
+
 absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions& options,
                               const PairBatch& batch, const TrainableNetwork& learner,
                               const at::Tensor& log_scale) {
@@ -113,6 +128,7 @@ absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions
   rows.related = batch.related;
   ObjectiveInput input = rows;
   if (objective.reads == ObjectiveReads::kScaledTowerRows) input = ScaledTowerRows{rows, log_scale};
+  if (objective.reads_teacher) input = Predictions{ProductsOf(rows, batch), batch.taught};
   ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, input, options.objective));
   loss.value.backward();
   texts.Backward();
@@ -173,6 +189,18 @@ class Leaves {
   std::vector<Prepared> leaves_;
 };
 
+// What the objective reads of the heads of some problems' pairs.
+ObjectiveInput InputOf(const Objective& objective, const PairBatch& batch, const Numbers& problems,
+                       const at::Tensor& heads) {
+  const auto count = static_cast<int64_t>(problems.size());
+  if (!objective.reads_teacher) {
+    return PairLogits{heads.view({count, batch.candidates, heads.size(1)})};
+  }
+  const at::Tensor rows = at::tensor(problems, at::kLong).to(batch.taught.device());
+  return Predictions{RankingScores(heads).view({count, batch.candidates}),
+                     batch.taught.index_select(0, rows)};
+}
+
 absl::StatusOr<Loss> OfPairs(const Objective& objective, const BatchLossOptions& options,
                              const PairBatch& batch, const TrainableNetwork& learner) {
   const Network& network = *learner.network;
@@ -201,9 +229,8 @@ absl::StatusOr<Loss> OfPairs(const Objective& objective, const BatchLossOptions&
     }
     at::manual_seed(SeedOf(options.seed, RandomStream::kDropout, number++));
     const at::Tensor heads = PairLogitsOf(learner, network.ScorePairs(pairs));
-    const PairLogits logits = {
-        heads.view({static_cast<int64_t>(pass.size()), batch.candidates, heads.size(1)})};
-    ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, logits, options.objective));
+    ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, InputOf(objective, batch, pass, heads),
+                                                  options.objective));
     const double share = static_cast<double>(pass.size()) / static_cast<double>(problems);
     const at::Tensor value = loss.value * share;
     value.backward();
@@ -215,39 +242,60 @@ absl::StatusOr<Loss> OfPairs(const Objective& objective, const BatchLossOptions&
   return sum;
 }
 
-absl::Status CheckBatch(const Objective& objective, const PairBatch& batch,
-                        const TrainableNetwork& learner, const at::Tensor& log_scale) {
-  const auto lacks = [&](absl::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the objective ", objective.name, " needs ", what));
-  };
-  const bool of_towers = objective.reads == ObjectiveReads::kTowerRows ||
-                         objective.reads == ObjectiveReads::kScaledTowerRows;
-  const bool has_it = of_towers ? learner.has_towers : learner.has_cross_encoder;
-  if (!has_it) return lacks(of_towers ? "a network that embeds" : "a network that scores pairs");
-  if (objective.wants_cosine && !learner.cosine) {
-    return lacks("embeddings that are compared by cosine, and the bundle's are not");
+// Whether it is computed by embeddings.
+bool IsOfTowers(const Objective& objective, const BatchLossOptions& options) {
+  return objective.reads == ObjectiveReads::kTowerRows ||
+         objective.reads == ObjectiveReads::kScaledTowerRows ||
+         (objective.reads_teacher && options.distils_towers);
+}
+
+absl::Status Lacks(const Objective& objective, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("the objective ", objective.name, " needs ", what));
+}
+
+absl::Status CheckProblems(const Objective& objective, const PairBatch& batch) {
+  const auto pairs = static_cast<int64_t>(batch.pairs.size());
+  if (batch.candidates < 2 || pairs == 0 || pairs % batch.candidates != 0) {
+    return Lacks(objective, absl::StrCat("problems of at least two candidates, not ", pairs,
+                                         " pairs in problems of ", batch.candidates));
   }
-  if (batch.texts.empty() || batch.images.empty()) return lacks("texts and images");
+  if (!objective.reads_teacher) return absl::OkStatus();
+  const bool all_taught =
+      batch.taught.defined() &&
+      batch.taught.sizes() == at::IntArrayRef({pairs / batch.candidates, batch.candidates});
+  return all_taught ? absl::OkStatus() : Lacks(objective, "a teacher's score of each candidate");
+}
+
+absl::Status CheckBatch(const Objective& objective, const BatchLossOptions& options,
+                        const PairBatch& batch, const TrainableNetwork& learner,
+                        const at::Tensor& log_scale) {
+  const bool of_towers = IsOfTowers(objective, options);
+  const bool has_it = of_towers ? learner.has_towers : learner.has_cross_encoder;
+  if (!has_it) {
+    return Lacks(objective, of_towers ? "a network that embeds" : "a network that scores pairs");
+  }
+  if (objective.wants_cosine && !learner.cosine) {
+    return Lacks(objective, "embeddings that are compared by cosine, and the bundle's are not");
+  }
+  if (batch.texts.empty() || batch.images.empty()) return Lacks(objective, "texts and images");
   switch (objective.reads) {
     case ObjectiveReads::kScaledTowerRows:
-      if (!log_scale.defined()) return lacks("a scale that is learnt");
+      if (!log_scale.defined()) return Lacks(objective, "a scale that is learnt");
       [[fallthrough]];
     case ObjectiveReads::kTowerRows:
     case ObjectiveReads::kScoreMatrix:
-      if (batch.images.size() < batch.texts.size()) return lacks("an image for each text");
-      return absl::OkStatus();
-    case ObjectiveReads::kPairLogits:
-      if (batch.candidates < 2 || batch.pairs.empty() ||
-          batch.pairs.size() % batch.candidates != 0) {
-        return lacks(absl::StrCat("problems of at least two candidates, not ", batch.pairs.size(),
-                                  " pairs in problems of ", batch.candidates));
+      if (batch.images.size() < batch.texts.size()) {
+        return Lacks(objective, "an image for each text");
       }
       return absl::OkStatus();
     case ObjectiveReads::kPredictions:
-      break;
+      if (!objective.reads_teacher) break;
+      [[fallthrough]];
+    case ObjectiveReads::kPairLogits:
+      return CheckProblems(objective, batch);
   }
-  return lacks("predictions, which are no network's texts and images");
+  return Lacks(objective, "predictions, which are no network's texts and images");
 }
 
 }  // namespace
@@ -255,15 +303,14 @@ absl::Status CheckBatch(const Objective& objective, const PairBatch& batch,
 absl::StatusOr<Loss> AddGradients(const Objective& objective, const BatchLossOptions& options,
                                   const PairBatch& batch, const TrainableNetwork& learner,
                                   const at::Tensor& log_scale) {
-  RETURN_IF_ERROR(CheckBatch(objective, batch, learner, log_scale));
-  switch (objective.reads) {
-    case ObjectiveReads::kScoreMatrix:
-      return OfMatrix(objective, options, batch, learner);
-    case ObjectiveReads::kPairLogits:
-      return OfPairs(objective, options, batch, learner);
-    default:
-      return OfTowers(objective, options, batch, learner, log_scale);
+  RETURN_IF_ERROR(CheckBatch(objective, options, batch, learner, log_scale));
+  if (IsOfTowers(objective, options)) {
+    return OfTowers(objective, options, batch, learner, log_scale);
   }
+  if (objective.reads == ObjectiveReads::kScoreMatrix) {
+    return OfMatrix(objective, options, batch, learner);
+  }
+  return OfPairs(objective, options, batch, learner);
 }
 
 }  // namespace sightline

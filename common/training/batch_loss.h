@@ -38,6 +38,9 @@ struct PairBatch {
   // the first is right.  Numbers of texts and images.
   std::vector<std::pair<int64_t, int64_t>> pairs;
   int64_t candidates = 0;
+  // Of distillation: what the teacher scores the candidates of each problem, problems x candidates,
+  // as the raw numbers whose softmax is learnt.
+  at::Tensor taught;
 };
 
 struct BatchLossOptions {
@@ -46,6 +49,8 @@ struct BatchLossOptions {
   // number.  An objective over a matrix of pairs is computed at once in any case, since norms over
   // a batch see it whole.
   int64_t pass_rows = 0;
+  // Of distillation: whether the towers' inner products learn, rather than the scores of pairs.
+  bool distils_towers = false;
   // Of dropout.
   uint64_t seed = 0;
 };

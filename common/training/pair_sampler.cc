@@ -2,6 +2,7 @@
 
 #include <numeric>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "common/training/draw_fitting.h"
 
@@ -29,7 +30,32 @@ class Places {
   std::unordered_map<int64_t, int64_t> places_;
 };
 
+// At most `count` of them, drawn evenly, in random order.
+std::vector<int64_t> SomeOf(absl::Span<const int64_t> all, int64_t count, Random* random) {
+  std::vector<int64_t> some(all.begin(), all.end());
+  random->ShuffleFirst(count, &some);
+  if (static_cast<int64_t>(some.size()) > count) some.resize(count);
+  return some;
+}
+
 }  // namespace
+
+std::vector<CaptionedPicture> DrawnProblems::Captioned() const {
+  std::vector<CaptionedPicture> captioned;
+  for (const auto& [caption, picture] : pairs) {
+    captioned.emplace_back(batch.captions[caption], batch.pictures[picture]);
+  }
+  return captioned;
+}
+
+DrawnProblems ProblemsOf(const std::vector<CaptionedPicture>& pairs) {
+  DrawnProblems problems;
+  Places captions(&problems.batch.captions), pictures(&problems.batch.pictures);
+  for (const auto& [caption, picture] : pairs) {
+    problems.pairs.emplace_back(captions.Of(caption), pictures.Of(picture));
+  }
+  return problems;
+}
 
 PairSampler::PairSampler(const PairCorpus* corpus, EpochUnit unit, uint64_t seed)
     : corpus_(*corpus),
@@ -79,32 +105,59 @@ int64_t PairSampler::WrongCaption(int64_t picture, Random* random) const {
   return *DrawFitting<int64_t>(all_captions_, is_wrong, random);
 }
 
-DrawnProblems PairSampler::Problems(int64_t step, int64_t problems, int64_t candidates,
-                                    WrongSides sides, double text_negatives) {
-  DrawnProblems drawn;
-  Places captions(&drawn.batch.captions), pictures(&drawn.batch.pictures);
-  Random random(SeedOf(seed_, RandomStream::kCrossBatch, step));
-  for (int64_t place = step * problems; place < (step + 1) * problems; ++place) {
-    const auto [caption, picture] = PairOf(ItemAt(place), &random);
-    drawn.pairs.emplace_back(captions.Of(caption), pictures.Of(picture));
-    const bool wrong_captions = random.Chance(text_negatives);
-    for (int64_t i = 1; i < candidates; ++i) {
-      if (sides == WrongSides::kOne ? wrong_captions : i % 2 == 0) {
-        drawn.pairs.emplace_back(captions.Of(WrongCaption(picture, &random)), pictures.Of(picture));
-      } else {
-        drawn.pairs.emplace_back(captions.Of(caption), pictures.Of(WrongPicture(caption, &random)));
-      }
+void PairSampler::AddNearest(int64_t step, int64_t count, const NearestWrong& mined,
+                             DrawnBatch* batch) const {
+  Random random(SeedOf(seed_, RandomStream::kNearest, step));
+  std::unordered_set<int64_t> shown(batch->pictures.begin(), batch->pictures.end());
+  for (const int64_t caption : batch->captions) {
+    for (const int64_t picture : SomeOf(mined.PicturesOf(caption), count, &random)) {
+      if (shown.insert(picture).second) batch->pictures.push_back(picture);
     }
   }
-  return drawn;
+}
+
+void PairSampler::AddProblem(CaptionedPicture right, bool wrong_captions, const ProblemDraws& draws,
+                             Random* random, std::vector<CaptionedPicture>* pairs) const {
+  const auto [caption, picture] = right;
+  std::vector<int64_t> pictures, captions;  // the nearest ones; the last is shown next
+  if (draws.nearest > 0) {
+    pictures = SomeOf(draws.mined->PicturesOf(caption), draws.nearest, random);
+    captions = SomeOf(draws.mined->CaptionsOf(picture), draws.nearest, random);
+  }
+  pairs->push_back(right);
+  for (int64_t i = 1; i < draws.candidates; ++i) {
+    const bool of_picture = draws.sides == WrongSides::kInTurn ? i % 2 == 0 : wrong_captions;
+    std::vector<int64_t>& nearest = of_picture ? captions : pictures;
+    int64_t wrong = 0;
+    if (i <= draws.nearest && !nearest.empty()) {
+      wrong = nearest.back();
+      nearest.pop_back();
+    } else {
+      wrong = of_picture ? WrongCaption(picture, random) : WrongPicture(caption, random);
+    }
+    pairs->push_back(of_picture ? CaptionedPicture(wrong, picture)
+                                : CaptionedPicture(caption, wrong));
+  }
+}
+
+DrawnProblems PairSampler::Problems(int64_t step, int64_t problems, const ProblemDraws& draws) {
+  std::vector<CaptionedPicture> pairs;
+  Random random(SeedOf(seed_, RandomStream::kCrossBatch, step));
+  for (int64_t place = step * problems; place < (step + 1) * problems; ++place) {
+    const CaptionedPicture right = PairOf(ItemAt(place), &random);
+    const bool drawn = random.Chance(draws.text_negatives);
+    AddProblem(right, draws.sides == WrongSides::kByProblem ? place % 2 == 0 : drawn, draws,
+               &random, &pairs);
+  }
+  return ProblemsOf(pairs);
 }
 
 std::vector<uint8_t> PairSampler::Related(const DrawnBatch& batch) const {
-  const size_t size = batch.captions.size();
-  std::vector<uint8_t> related(size * size, 0);
-  for (size_t i = 0; i < size; ++i) {
-    for (size_t j = 0; j < size; ++j) {
-      related[i * size + j] =
+  const size_t captions = batch.captions.size(), pictures = batch.pictures.size();
+  std::vector<uint8_t> related(captions * pictures, 0);
+  for (size_t i = 0; i < captions; ++i) {
+    for (size_t j = 0; j < pictures; ++j) {
+      related[i * pictures + j] =
           i != j && corpus_.MayBeRight(batch.captions[i], batch.pictures[j]) ? 1 : 0;
     }
   }

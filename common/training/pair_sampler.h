@@ -9,14 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "common/training/nearest_wrong.h"
 #include "common/training/pair_corpus.h"
 #include "common/training/random.h"
 
 namespace sightline {
 
-// Which side of a problem's right pair its wrong ones change: one of the two for all of them, or
-// picture and caption in turn.
-enum class WrongSides { kOne, kInTurn };
+// Which side of a problem's right pair its wrong ones change: one of the two for all of them,
+// drawn; picture and caption in turn; or one for all of them, the caption in every other problem.
+enum class WrongSides { kOne, kInTurn, kByProblem };
 
 // What an epoch shows once: every caption with its picture, or every picture with one of its
 // captions, drawn anew.
@@ -28,12 +29,32 @@ struct DrawnBatch {
   std::vector<int64_t> pictures;
 };
 
+// A caption and a picture.
+using CaptionedPicture = std::pair<int64_t, int64_t>;
+
 // Problems of some candidates each, one after another: pairs of places in `batch`, of which the
 // first of each problem is right.  Each of the others shares its caption or
 // its picture.
 struct DrawnProblems {
   DrawnBatch batch;  // all captions and all pictures that are in a pair, each once
   std::vector<std::pair<int64_t, int64_t>> pairs;
+
+  // All pairs, by the numbers of the corpus.
+  std::vector<CaptionedPicture> Captioned() const;
+};
+
+// The problems of pairs that are so numbered.
+DrawnProblems ProblemsOf(const std::vector<CaptionedPicture>& pairs);
+
+// What problems are like.
+struct ProblemDraws {
+  int64_t candidates = 2;  // pairs of each
+  WrongSides sides = WrongSides::kOne;
+  // Of one side, drawn: the probability that it is the caption.
+  double text_negatives = 0.5;
+  // How many of the wrong ones are drawn from the nearest of `mined`, as far as there are so many.
+  int64_t nearest = 0;
+  const NearestWrong* mined = nullptr;  // null only if `nearest` is 0
 };
 
 // Not thread-safe: remembers the order of the last epoch that was asked for.
@@ -49,21 +70,27 @@ class PairSampler {
   // before one comes again.
   DrawnBatch Batch(int64_t step, int64_t size);
 
-  // The `step`-th batch of so many problems, with `candidates` - 1 wrong pairs each.  Of one side a
-  // problem is a picture with wrong captions with probability `text_negatives`, else a caption with
-  // wrong pictures.  What may be right (MayBeRight) is no wrong one.
-  // REQUIRES: the corpus passes CheckTellable.
-  DrawnProblems Problems(int64_t step, int64_t problems, int64_t candidates, WrongSides sides,
-                         double text_negatives);
+  // Adds to the `step`-th batch's pictures those that are wrong for a caption of it, `count` drawn
+  // from the nearest of each, as far as there are so many; each picture once.
+  void AddNearest(int64_t step, int64_t count, const NearestWrong& mined, DrawnBatch* batch) const;
 
-  // B x B, by rows of captions: 1 where the caption may be right for another place's picture.
+  // The `step`-th batch of so many problems.  What may be right (MayBeRight) is no wrong one.
+  // REQUIRES: the corpus passes CheckTellable.
+  DrawnProblems Problems(int64_t step, int64_t problems, const ProblemDraws& draws);
+
+  // For each of B captions and at least as many pictures, by rows of captions: 1 where the caption
+  // may be right for another place's picture.
   std::vector<uint8_t> Related(const DrawnBatch& batch) const;
+
+  // One that is wrong, drawn evenly.  REQUIRES: the corpus passes CheckTellable.
+  int64_t WrongPicture(int64_t caption, Random* random) const;
+  int64_t WrongCaption(int64_t picture, Random* random) const;
 
  private:
   int64_t ItemAt(int64_t place);
   std::pair<int64_t, int64_t> PairOf(int64_t item, Random* random) const;
-  int64_t WrongPicture(int64_t caption, Random* random) const;
-  int64_t WrongCaption(int64_t picture, Random* random) const;
+  void AddProblem(CaptionedPicture right, bool wrong_captions, const ProblemDraws& draws,
+                  Random* random, std::vector<CaptionedPicture>* pairs) const;
 
   const PairCorpus& corpus_;
   const EpochUnit unit_;

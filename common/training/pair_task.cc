@@ -5,8 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/training/batch_loss.h"
+#include "common/training/corpus_outputs.h"
+#include "common/training/hardest_candidates.h"
+#include "common/training/learner_outputs.h"
 #include "common/training/pair_sampler.h"
 #include "common/training/task_options.h"
 
@@ -34,6 +38,7 @@ class PairTask : public RecipeTask {
     BatchLossOptions options;
     options.objective = OptionsOf(objective(), recipe_);
     options.pass_rows = setting_.recipe->pass_rows;
+    options.distils_towers = recipe_.student == Student::kTowers;
     options.seed = SeedOf(seed_, RandomStream::kDropout, number);
     TaskStep step;
     ASSIGN_OR_RETURN(step.loss, sightline::AddGradients(objective(), options, shown.batch,
@@ -43,19 +48,22 @@ class PairTask : public RecipeTask {
   }
 
  private:
-  bool of_pairs() const { return objective().reads == ObjectiveReads::kPairLogits; }
-
   absl::StatusOr<Shown> Show(int64_t number) {
     Shown shown;
     DrawnBatch drawn;
-    if (of_pairs()) {
-      DrawnProblems problems = sampler_.Problems(number, recipe_.batch, recipe_.candidates,
-                                                 recipe_.sides, recipe_.text_negatives);
+    if (IsOfProblems(objective())) {
+      ASSIGN_OR_RETURN(DrawnProblems problems, DrawProblems(number));
+      if (objective().reads_teacher) {
+        ASSIGN_OR_RETURN(shown.batch.taught, ScoresOfTeacher(problems));
+      }
       drawn = std::move(problems.batch);
       shown.batch.pairs = std::move(problems.pairs);
       shown.batch.candidates = recipe_.candidates;
     } else {
       drawn = sampler_.Batch(number, recipe_.batch);
+      if (recipe_.nearest > 0) {
+        sampler_.AddNearest(number, recipe_.nearest, *setting_.nearest, &drawn);
+      }
       if (!recipe_.counts_relatives) shown.batch.related = Related(drawn);
     }
     for (const int64_t picture : drawn.pictures) {
@@ -66,10 +74,32 @@ class PairTask : public RecipeTask {
     return shown;
   }
 
+  absl::StatusOr<DrawnProblems> DrawProblems(int64_t number) {
+    ProblemDraws draws;
+    draws.candidates = recipe_.mined_from > 0 ? recipe_.mined_from + 1 : recipe_.candidates;
+    draws.sides = recipe_.sides;
+    draws.text_negatives = recipe_.text_negatives;
+    draws.nearest = recipe_.nearest;
+    draws.mined = setting_.nearest;
+    DrawnProblems problems = sampler_.Problems(number, recipe_.batch, draws);
+    if (recipe_.mined_from == 0) return problems;
+    return HardestOf(problems, draws.candidates, recipe_.candidates, pairs_);
+  }
+
+  // P x C raw scores, on the learner's device.
+  absl::StatusOr<at::Tensor> ScoresOfTeacher(const DrawnProblems& problems) const {
+    const LearntPairs& teacher = *setting_.frozen->Find(recipe_.teacher);
+    ASSIGN_OR_RETURN(const at::Tensor scores,
+                     ScoreCaptioned(teacher, problems.Captioned(), CallContext::Unbounded()));
+    return PairLogitsOf(teacher.learner(), scores).view({-1, recipe_.candidates});
+  }
+
+  // B x (B + D).
   at::Tensor Related(const DrawnBatch& drawn) const {
     std::vector<uint8_t> related = sampler_.Related(drawn);
-    const auto size = static_cast<int64_t>(drawn.captions.size());
-    return at::from_blob(related.data(), {size, size}, at::kByte)
+    const auto captions = static_cast<int64_t>(drawn.captions.size());
+    const auto pictures = static_cast<int64_t>(drawn.pictures.size());
+    return at::from_blob(related.data(), {captions, pictures}, at::kByte)
         .to(setting_.log_scale.device(), at::kBool, /*non_blocking=*/false, /*copy=*/true);
   }
 
@@ -84,8 +114,10 @@ class PairTask : public RecipeTask {
 
 absl::StatusOr<std::unique_ptr<RecipeTask>> NewPairTask(const Objective& objective,
                                                         const TaskSetting& setting, size_t i) {
-  if (objective.reads == ObjectiveReads::kPairLogits) {
-    RETURN_IF_ERROR(setting.pairs->corpus().CheckTellable());
+  if (IsOfProblems(objective)) RETURN_IF_ERROR(setting.pairs->corpus().CheckTellable());
+  if (setting.recipe->tasks[i].mined_from > 0 && !setting.pairs->learner().has_cross_encoder) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tasks.", i, ".mined_from needs a network that scores pairs"));
   }
   return std::make_unique<PairTask>(objective, setting, i);
 }

@@ -31,6 +31,7 @@ enum class RandomStream : uint64_t {
   kHardImages,
   kTasks,
   kTaskDraws,
+  kNearest,
 };
 
 // A seed for the `index`-th use of `stream` in the run of `seed`.

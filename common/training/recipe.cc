@@ -1,5 +1,6 @@
 #include "common/training/recipe.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,31 +26,81 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
     checker->Require(as_usual, absl::StrCat(prefix, name, " is set, but ", task.objective,
                                             " does not look at it"));
   };
-  if (objective.reads == ObjectiveReads::kPairLogits) {
+  if (IsOfProblems(objective)) {
     require(!task.counts_relatives, "counts_relatives");
   } else {
     require(task.candidates == usual.candidates, "candidates");
     require(task.sides == usual.sides, "sides");
     require(task.text_negatives == usual.text_negatives, "text_negatives");
   }
+  require(task.mined_from == 0 || objective.reads == ObjectiveReads::kPairLogits, "mined_from");
+  require(task.teacher.empty() || objective.reads_teacher, "teacher");
+  require(task.student == usual.student || objective.reads_teacher, "student");
   require(task.margin < 0 || objective.reads_margin, "margin");
   require(task.temperature < 0 || objective.reads_temperature, "temperature");
 }
 
-void CheckTask(const std::string& prefix, const TaskRecipe& task, OptionChecker* checker) {
+// What wrong ones are chosen by.
+void CheckNegatives(const std::string& prefix, const Objective& objective, const TaskRecipe& task,
+                    const MiningOptions& mining, OptionChecker* checker) {
+  const int64_t wrong = task.candidates - 1;
+  checker->Require(task.mined_from == 0 || task.mined_from > wrong,
+                   absl::StrCat(prefix, "mined_from is ", task.mined_from, ", not more than the ",
+                                wrong, " wrong candidates that are to be found among them"));
+  checker->Require(task.mined_from == 0 || task.sides != WrongSides::kInTurn,
+                   absl::StrCat(prefix,
+                                "mined_from compares wrong ones of one side; set sides to one or "
+                                "by_problem"));
+  checker->Require(task.mined_from == 0 || task.nearest == 0,
+                   absl::StrCat(prefix,
+                                "mined_from and nearest are two ways to choose wrong ones; "
+                                "set one of them"));
+  checker->Require(!IsOfProblems(objective) || task.nearest <= wrong,
+                   absl::StrCat(prefix, "nearest is ", task.nearest, ", more than the ", wrong,
+                                " wrong candidates"));
+  checker->Require(
+      task.nearest <= mining.kept,
+      absl::StrCat(prefix, "nearest is ", task.nearest, ", more than mining.kept, ", mining.kept));
+}
+
+// What a recipe says of mining must be of use, and used.
+void CheckMining(const Recipe& recipe, OptionChecker* checker) {
+  const MiningOptions usual;
+  checker->Require(recipe.retriever.empty() || recipe.mining.every == 0,
+                   "mining.every is set, but a retriever does not change: it is asked once");
+  if (MinesNearest(recipe)) return;
+  checker->Require(recipe.mining.every == usual.every && recipe.mining.kept == usual.kept,
+                   "mining is set, but no task has nearest");
+  checker->Require(recipe.retriever.empty(), "retriever is set, but no task has nearest");
+}
+
+void CheckTask(const std::string& prefix, const TaskRecipe& task, const MiningOptions& mining,
+               OptionChecker* checker) {
   const absl::StatusOr<const Objective*> objective = FindObjective(task.objective);
   if (!objective.ok()) {
     checker->Require(false, absl::StrCat(prefix, "objective: ", objective.status().message()));
     return;
   }
-  checker->Require((*objective)->reads != ObjectiveReads::kPredictions,
-                   absl::StrCat(prefix, "objective ", task.objective,
-                                " is not one of texts and images as they are"));
+  checker->Require(
+      (*objective)->reads != ObjectiveReads::kPredictions || (*objective)->reads_teacher,
+      absl::StrCat(prefix, "objective ", task.objective,
+                   " is not one of texts and images as they are"));
+  checker->Require(!(*objective)->reads_teacher || !task.teacher.empty(),
+                   absl::StrCat(prefix, "teacher is missing: ", task.objective,
+                                " learns from another bundle, a folder or the id of one in the "
+                                "store"));
   CheckUnread(prefix, **objective, task, checker);
+  CheckNegatives(prefix, **objective, task, mining, checker);
   const absl::Status options = CheckObjectiveOptions(**objective, OptionsOf(**objective, task));
   checker->Require(options.ok(), absl::StrCat(prefix, "objective: ", options.message()));
   checker->Require(task.batch * task.candidates <= kMostPairs,
                    absl::StrCat(prefix, "batch times candidates is ", task.batch * task.candidates,
+                                ", more than ", kMostPairs));
+  checker->Require(task.batch * task.mined_from <= kMostPairs,
+                   absl::StrCat(prefix, "batch times mined_from is ", task.batch * task.mined_from,
+                                ", more than ", kMostPairs));
+  checker->Require(task.batch * task.nearest <= kMostPairs,
+                   absl::StrCat(prefix, "batch times nearest is ", task.batch * task.nearest,
                                 ", more than ", kMostPairs));
 }
 
@@ -62,6 +113,21 @@ ObjectiveOptions OptionsOf(const Objective& objective, const TaskRecipe& task) {
   return options;
 }
 
+bool IsOfProblems(const Objective& objective) {
+  return objective.reads == ObjectiveReads::kPairLogits || objective.reads_teacher;
+}
+
+bool TeachesTowers(const Objective& objective, const TaskRecipe& task) {
+  if (objective.reads_teacher) return task.student == Student::kTowers;
+  return objective.reads == ObjectiveReads::kTowerRows ||
+         objective.reads == ObjectiveReads::kScaledTowerRows;
+}
+
+bool MinesNearest(const Recipe& recipe) {
+  return std::any_of(recipe.tasks.begin(), recipe.tasks.end(),
+                     [](const TaskRecipe& task) { return task.nearest > 0; });
+}
+
 void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   v->Number(prefix + "margin", &task->margin, -1, 2);
   v->Number(prefix + "temperature", &task->temperature, -1, 1000);
@@ -71,13 +137,18 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   VisitChoice(prefix + "unit", {"captions", "pictures"}, &task->unit, v);
   v->Flag(prefix + "counts_relatives", &task->counts_relatives);
   v->Count(prefix + "candidates", &task->candidates, 2, 4096);
-  VisitChoice(prefix + "sides", {"one", "in_turn"}, &task->sides, v);
+  VisitChoice(prefix + "sides", {"one", "in_turn", "by_problem"}, &task->sides, v);
   v->Number(prefix + "text_negatives", &task->text_negatives, 0, 1);
+  v->Count(prefix + "mined_from", &task->mined_from, 0, 4096);
+  v->Count(prefix + "nearest", &task->nearest, 0, 4096);
+  VisitChoice(prefix + "student", {"pairs", "towers"}, &task->student, v);
 }
 
 void VisitRecipe(Recipe* recipe, OptionVisitor* v) {
   VisitChoice("order", {"drawn", "in_turn"}, &recipe->order, v);
   v->Count("steps", &recipe->steps, 1, kMostCount);
+  v->Count("mining.every", &recipe->mining.every, 0, kMostCount);
+  v->Count("mining.kept", &recipe->mining.kept, 1, 4096);
   VisitRate("rate", &recipe->rate, v);
   VisitAdamW("adamw", &recipe->adamw, v);
   v->Number("dropout", &recipe->dropout, -1, 0.9);
@@ -100,8 +171,9 @@ absl::Status CheckRecipe(Recipe recipe) {
   checker.Require(!recipe.tasks.empty(), "tasks has none: there is nothing to learn");
   for (size_t i = 0; i < recipe.tasks.size(); ++i) {
     VisitTask(PrefixOf(i), &recipe.tasks[i], &checker);
-    CheckTask(PrefixOf(i), recipe.tasks[i], &checker);
+    CheckTask(PrefixOf(i), recipe.tasks[i], recipe.mining, &checker);
   }
+  CheckMining(recipe, &checker);
   return checker.ToStatus();
 }
 

@@ -15,6 +15,9 @@
 
 namespace sightline {
 
+// What of a network learns from a teacher: its cross-encoder, or its towers' inner products.
+enum class Student { kPairs, kTowers };
+
 struct TaskRecipe {
   std::string objective;  // of objectives/registry.h
   // Of the objective; negative: the paper's.
@@ -33,6 +36,17 @@ struct TaskRecipe {
   int64_t candidates = 2;
   WrongSides sides = WrongSides::kOne;
   double text_negatives = 0.5;
+  // Of losses of pairs: so many wrong ones are drawn, the network scores them, and of each problem
+  // those that it scores highest are its candidates ("UNITER", Chen et al., 2020: 31 of 399); 0:
+  // what is drawn.
+  int64_t mined_from = 0;
+  // How many wrong ones are drawn from the nearest that were mined: of the candidates of a problem,
+  // or, of objectives over a batch, further pictures for each caption.
+  int64_t nearest = 0;
+  // Of distillation: the bundle that is learnt from, as RecipeJob::others names it, and what learns
+  // to score as it does.
+  std::string teacher;
+  Student student = Student::kPairs;
 };
 
 enum class TaskOrder {
@@ -40,11 +54,23 @@ enum class TaskOrder {
   kInTurn  // one after another; the joint training of "Retrieve Fast, Rerank Smart"
 };
 
+// Of each caption the pictures and of each picture the captions that are wrong for it and nearest,
+// by embeddings ("Approximate Nearest Neighbor Negative Contrastive Learning", Xiong et al., 2020).
+struct MiningOptions {
+  // Steps from one mining to the next, each by the weights of its step; 0: once, before the first.
+  int64_t every = 0;
+  int64_t kept = 50;  // of each
+};
+
 struct Recipe {
   uint64_t seed = 1;
   std::vector<TaskRecipe> tasks;
   TaskOrder order = TaskOrder::kDrawn;
   int64_t steps = 30'000;
+  // What tasks that ask for nearest ones draw from.
+  MiningOptions mining;
+  // The bundle that they are found by, as RecipeJob::others names it; empty: what learns.
+  std::string retriever;
   RateOptions rate = {5e-5, 0, DecayShape::kLinear, 0};
   AdamWOptions adamw;
   // Of all dropout layers; negative: each as its paper has it.
@@ -61,7 +87,8 @@ struct Recipe {
   int64_t develop_pictures = 1'000;
 };
 
-// Shows all but seed and tasks, and all of a task but its objective, in a fixed order.
+// Shows all but seed, tasks and retriever, and all of a task but its objective and its teacher, in
+// a fixed order.
 void VisitRecipe(Recipe* recipe, OptionVisitor* visitor);
 void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* visitor);
 
@@ -69,8 +96,8 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* visit
 // no objective's.
 absl::Status CheckRecipe(Recipe recipe);
 
-// Every number that decides the weights as a line "tasks.0.batch=96", in a fixed order: what a
-// checkpoint was trained with.
+// Every number that decides the weights, and no bundle, as a line "tasks.0.batch=96", in a fixed
+// order: what a checkpoint was trained with.
 std::string DescribeRecipe(Recipe recipe);
 
 }  // namespace sightline

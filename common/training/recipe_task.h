@@ -11,7 +11,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "common/training/frozen_models.h"
 #include "common/training/learnt_pairs.h"
+#include "common/training/nearest_wrong.h"
 #include "common/training/objectives/loss.h"
 #include "common/training/objectives/registry.h"
 #include "common/training/recipe.h"
@@ -23,6 +25,8 @@ struct TaskSetting {
   const Recipe* recipe = nullptr;
   const LearntPairs* pairs = nullptr;
   at::Tensor log_scale;  // of objectives with a learned scale; on the network's device
+  const FrozenModels* frozen = nullptr;   // with all teachers of the recipe
+  const NearestWrong* nearest = nullptr;  // of recipes of which a task asks for it
 };
 
 struct TaskStep {
@@ -39,7 +43,8 @@ class RecipeTask {
   const Objective& objective() const { return objective_; }
 
   // Adds the gradients of the task's `number`-th step to those of all parameters that it teaches.
-  // What is shown is a function of the recipe's seed and `number`.  Errors as
+  // What is shown is a function of the recipe's seed and `number`, and where wrong ones are chosen
+  // by weights, of these or of what was mined by them.  Errors as
   // LearntPairs::ReadImage and as the loss's: InvalidArgument for a network that lacks what the
   // objective reads.
   virtual absl::StatusOr<TaskStep> AddGradients(int64_t number) = 0;

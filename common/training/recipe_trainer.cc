@@ -21,10 +21,13 @@
 #include "common/models/trainable.h"
 #include "common/training/adamw.h"
 #include "common/training/development.h"
+#include "common/training/frozen_models.h"
 #include "common/training/learnt_pairs.h"
+#include "common/training/negative_miner.h"
 #include "common/training/recipe_task.h"
 #include "common/training/run_checkpoint.h"
 #include "common/training/schedule.h"
+#include "common/training/task_options.h"
 #include "common/training/training_device.h"
 
 namespace sightline {
@@ -55,6 +58,7 @@ class RecipeTrainer {
 
   absl::StatusOr<RecipeResult> Run() {
     RETURN_IF_ERROR(pairs_.ReadCaptions());
+    RETURN_IF_ERROR(LoadOthers());
     RETURN_IF_ERROR(MakeTasks());
     RETURN_IF_ERROR(CheckPictures(pairs_, call_));
     if (job_.development != nullptr) {
@@ -72,6 +76,7 @@ class RecipeTrainer {
         RETURN_IF_ERROR(WriteCheckpointUnlessDone());
         return alive;
       }
+      RETURN_IF_ERROR(MineIfDue());
       RETURN_IF_ERROR(Step());
       RETURN_IF_ERROR(AfterStep());
     }
@@ -85,12 +90,24 @@ class RecipeTrainer {
     at::Tensor loss, first;
   };
 
+  absl::Status LoadOthers() {
+    ASSIGN_OR_RETURN(frozen_,
+                     FrozenModels::Load(recipe_, job_.others, *job_.learnt, device_, call_));
+    if (!MinesNearest(recipe_)) return absl::OkStatus();
+    const LearntPairs* retriever = frozen_.Find(recipe_.retriever);
+    if (retriever == nullptr) retriever = &pairs_;
+    miner_ = std::make_unique<NegativeMiner>(retriever, recipe_.mining);
+    return miner_->Check();
+  }
+
   absl::Status MakeTasks() {
     log_scale_ = at::full({}, -std::log(recipe_.initial_temperature),
                           at::TensorOptions().dtype(at::kFloat).device(device_))
                      .set_requires_grad(true);
+    TaskSetting setting = {&recipe_, &pairs_, log_scale_, &frozen_};
+    if (miner_ != nullptr) setting.nearest = &miner_->nearest();
     for (size_t i = 0; i < recipe_.tasks.size(); ++i) {
-      ASSIGN_OR_RETURN(tasks_.emplace_back(), NewRecipeTask({&recipe_, &pairs_, log_scale_}, i));
+      ASSIGN_OR_RETURN(tasks_.emplace_back(), NewRecipeTask(setting, i));
     }
     groups_.resize(tasks_.size());
     windows_.resize(tasks_.size());
@@ -140,6 +157,15 @@ class RecipeTrainer {
       ++i;
     }
     return i;
+  }
+
+  absl::Status MineIfDue() {
+    if (miner_ == nullptr) return absl::OkStatus();
+    const absl::Time begin = call_.clock()->Now();
+    const absl::Status mined = miner_->MineIfDue(step_, call_);
+    if (!mined.ok()) RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+    window_start_ += call_.clock()->Now() - begin;
+    return mined;
   }
 
   absl::Status Step() {
@@ -221,11 +247,10 @@ class RecipeTrainer {
   std::vector<DevelopmentWay> Ways() const {
     std::vector<DevelopmentWay> ways;
     const auto teach = [&](bool towers) {
-      return std::any_of(tasks_.begin(), tasks_.end(), [&](const auto& task) {
-        const ObjectiveReads reads = task->objective().reads;
-        return towers ==
-               (reads == ObjectiveReads::kTowerRows || reads == ObjectiveReads::kScaledTowerRows);
-      });
+      for (size_t i = 0; i < tasks_.size(); ++i) {
+        if (TeachesTowers(tasks_[i]->objective(), recipe_.tasks[i]) == towers) return true;
+      }
+      return false;
     };
     if (teach(/*towers=*/true)) ways.push_back(DevelopmentWay::kTowers);
     if (teach(/*towers=*/false)) ways.push_back(DevelopmentWay::kPairs);
@@ -277,14 +302,15 @@ class RecipeTrainer {
       state[absl::StrCat("buffer/", item.key())] = item.value();
     }
     for (const auto& [name, value] : best_) state[absl::StrCat("best/", name)] = value;
+    if (miner_ != nullptr) state.merge(miner_->State());
     return state;
   }
 
   std::string Describe() const {
-    return absl::StrCat(
-        "trainer=", kTrainerVersion, "\n", DescribeRecipe(recipe_), "start=", job_.start->id,
-        "\nlearnt=", job_.learnt->Digest(),
-        "\ndevelopment=", job_.development == nullptr ? "none" : job_.development->Digest(), "\n");
+    return absl::StrCat("trainer=", kTrainerVersion, "\n", DescribeRecipe(recipe_),
+                        DescribeBundles(recipe_, job_.others), "start=", job_.start->id,
+                        "\nlearnt=", job_.learnt->Digest(), "\ndevelopment=",
+                        job_.development == nullptr ? "none" : job_.development->Digest(), "\n");
   }
 
   absl::Status WriteCheckpointUnlessDone() {
@@ -334,6 +360,9 @@ class RecipeTrainer {
       const at::NoGradGuard no_grad;
       RETURN_IF_ERROR(CopyTensors(checkpoint->tensors, State()));
     }
+    if (miner_ != nullptr && !miner_->CanBe(place.step)) {
+      return Contradiction(job_.checkpoint_directory);
+    }
     optimizer_->set_step_counts(place.step_counts);
     for (int64_t done = 0; done < place.step; ++done) ++task_steps_[TaskOf(done)];
     step_ = checkpoint_step_ = place.step;
@@ -378,6 +407,8 @@ class RecipeTrainer {
   RecipeObserver& observer_;
   const CallContext& call_;
   const absl::Time start_;
+  FrozenModels frozen_;
+  std::unique_ptr<NegativeMiner> miner_;  // null where no task asks for what it finds
   std::vector<std::unique_ptr<RecipeTask>> tasks_;
   std::vector<std::vector<size_t>> groups_;  // of parameters that each task teaches
   at::Tensor log_scale_;                     // minus the logarithm of the temperature; learned

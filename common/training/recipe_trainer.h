@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,8 @@ class RecipeObserver {
 struct RecipeJob {
   Recipe recipe;
   const ModelBundle* start = nullptr;
+  // The bundles that the recipe names, teachers and the retriever, by those names.
+  std::map<std::string, const ModelBundle*> others;
   const PairCorpus* learnt = nullptr;
   // What weights are chosen by; null: the last ones are written.
   const PairCorpus* development = nullptr;
@@ -98,11 +101,12 @@ struct RecipeResult {
 // Blocks; uses the calling thread and LibTorch's own.  `observer` is not null.
 //
 // InvalidArgument: a recipe's numbers (all problems at once), a bundle that cannot be trained or
-// whose network lacks what an objective reads, pictures that it does not read, a device that is
-// not there.  FailedPrecondition: the newest checkpoint is of another job; the message names each
-// difference.  Cancelled, DeadlineExceeded: `call` ended; the checkpoint written last is where the
-// same job continues.  Internal: a loss that is not finite, or what LibTorch throws;
-// ResourceExhausted: no memory left.
+// whose network lacks what an objective reads, pictures that it does not read, a teacher or a
+// retriever that is none or that does not read them, a device that is not there.
+// FailedPrecondition: the newest checkpoint is of another job; the message names each difference.
+// Cancelled, DeadlineExceeded: `call` ended; the checkpoint written last is where the same job
+// continues.  Internal: a loss that is not finite, or what LibTorch throws; ResourceExhausted: no
+// memory left.
 absl::StatusOr<RecipeResult> TrainByRecipe(const RecipeJob& job, RecipeObserver* observer,
                                            const CallContext& call);
 

@@ -12,6 +12,16 @@ namespace sightline {
 // The paper's, but for what the task says.
 ObjectiveOptions OptionsOf(const Objective& objective, const TaskRecipe& task);
 
+// Whether it is of problems, rather than of a batch each of whose texts is compared with all of its
+// images.
+bool IsOfProblems(const Objective& objective);
+
+// Whether what the task teaches are embeddings, rather than scores of pairs.
+bool TeachesTowers(const Objective& objective, const TaskRecipe& task);
+
+// Whether a task asks for nearest wrong ones.
+bool MinesNearest(const Recipe& recipe);
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_TRAINING_TASK_OPTIONS_H_

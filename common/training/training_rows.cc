@@ -53,7 +53,6 @@ void TrainingRows::FindRelatives(const TrainingSet& set) {
   for (std::vector<int64_t>& list : relatives_) {
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
-    max_relatives_ = std::max(max_relatives_, static_cast<int64_t>(list.size()));
   }
 }
 

@@ -30,8 +30,6 @@ class TrainingRows {
   }
   // Whether `row` must not be told from `other`; a row not from itself.
   bool Related(int64_t row, int64_t other) const;
-  // Of the row that has most.
-  int64_t max_relatives() const { return max_relatives_; }
 
  private:
   void FindRelatives(const TrainingSet& set);
@@ -40,7 +38,6 @@ class TrainingRows {
   std::vector<int64_t> pictured_;
   std::vector<int64_t> captioned_index_;
   std::vector<std::vector<int64_t>> relatives_;
-  int64_t max_relatives_ = 0;
 };
 
 }  // namespace sightline

@@ -49,6 +49,11 @@ Objective WithClasses(Objective objective) {
   return objective;
 }
 
+Objective WithTeacher(Objective objective) {
+  objective.reads_teacher = true;
+  return objective;
+}
+
 Loss OfMaskedTokens(const Input& input, const Options&) {
   return MaskedTokenLoss(std::get<Predictions>(input));
 }
@@ -123,14 +128,14 @@ std::vector<Objective> OfPredictions() {
                      [](const Input& input, const Options& options) {
                        return RegionClassLoss(std::get<Predictions>(input), options.classes);
                      })),
-      WithClasses(
+      WithTeacher(WithClasses(
           WithTemperature(Of("distillation", "Hinton et al., 2015; LightningDOT of a UNITER",
                              ObjectiveReads::kPredictions,
                              [](const Input& input, const Options& options) {
                                return DistillationLoss(std::get<Predictions>(input),
                                                        options.temperature, options.classes);
                              }),
-                          1)),
+                          1))),
   };
 }
 

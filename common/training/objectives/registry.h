@@ -68,6 +68,8 @@ struct Objective {
   bool reads_temperature = false;
   bool reads_wrong_pairs = false;
   bool reads_classes = false;
+  // Whether what it predicts are a teacher's scores of problems' candidates.
+  bool reads_teacher = false;
   ObjectiveOptions defaults;  // the paper's
 
   Loss (*loss)(const ObjectiveInput& input, const ObjectiveOptions& options);

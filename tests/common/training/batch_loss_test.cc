@@ -141,6 +141,119 @@ TEST_CASE("passes change neither a loss nor its gradients") {
   }
 }
 
+// What a teacher may have said of eight problems of three.
+at::Tensor SomeScores() {
+  at::manual_seed(3);
+  return at::randn({kItems, 3}) * 2;
+}
+
+TEST_CASE("a cross-encoder is distilled by what it makes of the candidates, in passes too") {
+  for (const std::string family : {"uniter", "oscar"}) {
+    INFO(family);
+    Fixture of(family);
+    of.batch.taught = SomeScores().set_requires_grad(true);
+    const at::Tensor gradients = of.Gradients("distillation");
+    REQUIRE_FALSE(of.batch.taught.grad().defined());
+    const double value = of.value.item<double>();
+    for (const int64_t rows : {1, 100, 300}) {
+      INFO(rows);
+      RequireClose(of.Gradients("distillation", InPasses(rows)), gradients);
+      REQUIRE(of.value.item<double>() == Approx(value).epsilon(1e-5));
+    }
+    of.learner->module->zero_grad();
+    const Network& network = *of.learner->network;
+    std::vector<at::Tensor> scores;
+    for (const auto& [text, image] : of.batch.pairs) {
+      const PreparedText prepared = network.PrepareText(of.batch.texts[text]);
+      const FeatureRows rows = network.PrepareImage(*of.batch.images[image]);
+      const at::Tensor heads =
+          network.ScorePairs({{of.batch.texts[text], &prepared, {rows.begin(), rows.end()}}})[0];
+      scores.push_back(heads.numel() == 2 ? heads[1] - heads[0] : heads[0]);
+    }
+    const at::Tensor wished = at::softmax(of.batch.taught.detach(), 1);
+    const at::Tensor student = at::log_softmax(at::stack(scores).view({kItems, 3}), 1);
+    const at::Tensor loss = (wished * (wished.log() - student)).sum() / kItems;
+    loss.backward();
+    REQUIRE(value == Approx(loss.item<double>()).epsilon(1e-5));
+    RequireClose(gradients, of.Flat());
+  }
+}
+
+TEST_CASE("towers are distilled by their inner products, in passes too") {
+  for (const std::string family : {"lightningdot", "oscar"}) {
+    INFO(family);
+    Fixture of(family);
+    of.batch.taught = SomeScores();
+    const auto options = [](int64_t rows) {
+      BatchLossOptions towers = InPasses(rows);
+      towers.distils_towers = true;
+      return towers;
+    };
+    const at::Tensor gradients = of.Gradients("distillation", options(0));
+    const double value = of.value.item<double>();
+    RequireClose(of.Gradients("distillation", options(40)), gradients);
+    of.learner->module->zero_grad();
+    const auto row = [&](const at::Tensor& rows) {
+      return of.learner->cosine ? rows[0] / rows[0].norm() : rows[0];
+    };
+    std::vector<at::Tensor> scores;
+    for (const auto& [text, image] : of.batch.pairs) {
+      scores.push_back((row(of.learner->network->EncodeTexts({of.batch.texts[text]})) *
+                        row(of.learner->network->EncodeImages({of.batch.images[image]})))
+                           .sum());
+    }
+    const at::Tensor wished = at::softmax(of.batch.taught, 1);
+    const at::Tensor student = at::log_softmax(at::stack(scores).view({kItems, 3}), 1);
+    const at::Tensor loss = (wished * (wished.log() - student)).sum() / kItems;
+    loss.backward();
+    REQUIRE(value == Approx(loss.item<double>()).epsilon(1e-5));
+    RequireClose(gradients, of.Flat());
+  }
+}
+
+TEST_CASE("nothing is distilled without a teacher's score of each candidate") {
+  Fixture of("uniter");
+  const Objective& objective = **FindObjective("distillation");
+  BatchLossOptions options;
+  options.objective = objective.defaults;
+  const auto message = [&] {
+    const absl::Status status = AddGradients(objective, options, of.batch, *of.learner).status();
+    REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  REQUIRE(absl::StrContains(message(), "a teacher's score of each candidate"));
+  of.batch.taught = at::zeros({kItems, 2});
+  REQUIRE(absl::StrContains(message(), "a teacher's score of each candidate"));
+  of.batch.taught = SomeScores();
+  options.distils_towers = true;
+  REQUIRE(absl::StrContains(message(), "a network that embeds"));
+}
+
+TEST_CASE("further images are wrong for every text that they are not related to") {
+  Fixture of("lightningdot");
+  of.batch.images.push_back(of.batch.images[3]);
+  of.batch.related = at::zeros({kItems, kItems + 1}, at::kBool);
+  of.batch.related[3][kItems] = true;
+  const at::Tensor gradients = of.Gradients("cmr");
+  of.learner->module->zero_grad();
+  const at::Tensor texts = of.learner->network->EncodeTexts(of.batch.texts);
+  const at::Tensor images = of.learner->network->EncodeImages(of.batch.images);
+  at::Tensor loss = at::zeros({});
+  for (int i = 0; i < kItems; ++i) {
+    at::Tensor of_text = at::zeros({}), of_image = at::zeros({});
+    for (int j = 0; j <= kItems; ++j) {
+      if (i == 3 && j == kItems) continue;
+      of_text = of_text + at::dot(texts[i], images[j]).exp();
+      if (j < kItems) of_image = of_image + at::dot(texts[j], images[i]).exp();
+    }
+    loss = loss + of_text.log() + of_image.log() - 2 * at::dot(texts[i], images[i]);
+  }
+  loss = loss / (2 * kItems);
+  loss.backward();
+  REQUIRE(of.value.item<double>() == Approx(loss.item<double>()).epsilon(1e-4));
+  RequireClose(gradients, of.Flat());
+}
+
 TEST_CASE("a learned scale gets its gradient, in passes too") {
   Fixture of("oscar");
   const auto gradient = [&](int64_t rows) {

@@ -81,7 +81,6 @@ TEST_CASE_METHOD(Fixture, "relatives share words or picture") {
     REQUIRE(static_cast<int64_t>(rows_.relatives(row).size()) == count);
   }
   REQUIRE(most == 2);
-  REQUIRE(rows_.max_relatives() == 2);
 }
 
 TEST_CASE_METHOD(Fixture, "an epoch shows each captioned row once, in batches of like size") {

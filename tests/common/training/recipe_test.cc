@@ -1,6 +1,7 @@
 #include "common/training/recipe.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "tests/support/catch.h"
@@ -86,6 +87,62 @@ TEST_CASE("an objective's own limits are known before a run, and so is a batch t
   REQUIRE(absl::StrContains(problems, "batch times candidates is 268435456"));
 }
 
+TEST_CASE("what chooses wrong pairs must be able to") {
+  Recipe recipe = Sound();
+  TaskRecipe& task = recipe.tasks[1];
+  task.mined_from = 399;
+  task.candidates = 32;
+  task.sides = WrongSides::kByProblem;
+  REQUIRE(CheckRecipe(recipe).ok());
+  task.mined_from = 31;
+  task.sides = WrongSides::kInTurn;
+  task.nearest = 40;
+  recipe.tasks[0].mined_from = 5;
+  recipe.tasks[0].nearest = 51;
+  const std::string problems = Problems(recipe);
+  REQUIRE(absl::StrContains(problems, "tasks.1.mined_from is 31, not more than the 31 wrong"));
+  REQUIRE(absl::StrContains(problems, "tasks.1.mined_from compares wrong ones of one side"));
+  REQUIRE(absl::StrContains(problems, "tasks.1.mined_from and nearest are two ways"));
+  REQUIRE(absl::StrContains(problems, "tasks.1.nearest is 40, more than the 31 wrong candidates"));
+  REQUIRE(absl::StrContains(problems, "tasks.0.mined_from is set, but hinge does not look at it"));
+  REQUIRE(absl::StrContains(problems, "tasks.0.nearest is 51, more than mining.kept, 50"));
+  recipe = Sound();
+  recipe.tasks[1].batch = 65536;
+  recipe.tasks[1].mined_from = 4096;
+  REQUIRE(absl::StrContains(Problems(recipe), "batch times mined_from is 268435456"));
+}
+
+TEST_CASE("mining is of use to a task, and a retriever is asked once") {
+  Recipe recipe = Sound();
+  recipe.mining.every = 100;
+  recipe.retriever = "bundle";
+  const std::string problems = Problems(recipe);
+  REQUIRE(absl::StrContains(problems, "mining is set, but no task has nearest"));
+  REQUIRE(absl::StrContains(problems, "retriever is set, but no task has nearest"));
+  REQUIRE(absl::StrContains(problems, "mining.every is set, but a retriever does not change"));
+  recipe.tasks[0].nearest = 2;
+  recipe.retriever.clear();
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.retriever = "bundle";
+  recipe.mining.every = 0;
+  REQUIRE(CheckRecipe(recipe).ok());
+}
+
+TEST_CASE("distillation has a teacher, and nothing else has one") {
+  Recipe recipe = Sound();
+  recipe.tasks[0].objective = "distillation";
+  REQUIRE(absl::StrContains(Problems(recipe), "tasks.0.teacher is missing"));
+  recipe.tasks[0].teacher = "bundle";
+  recipe.tasks[0].student = Student::kTowers;
+  recipe.tasks[0].candidates = 4;
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.tasks[1].teacher = "bundle";
+  recipe.tasks[1].student = Student::kTowers;
+  const std::string problems = Problems(recipe);
+  REQUIRE(absl::StrContains(problems, "tasks.1.teacher is set, but pairwise does not look at it"));
+  REQUIRE(absl::StrContains(problems, "tasks.1.student is set, but pairwise does not look at it"));
+}
+
 TEST_CASE("a description tells every number, and differs where a recipe does") {
   const std::string text = DescribeRecipe(Sound());
   REQUIRE(absl::StrContains(text, "seed=1\n"));
@@ -95,6 +152,15 @@ TEST_CASE("a description tells every number, and differs where a recipe does") {
   Recipe other = Sound();
   other.tasks[1].text_negatives = 0.25;
   REQUIRE(DescribeRecipe(other) != text);
+  for (const auto& change : std::vector<void (*)(Recipe*)>{
+           [](Recipe* r) { r->tasks[1].mined_from = 9; },
+           [](Recipe* r) { r->tasks[1].nearest = 1; },
+           [](Recipe* r) { r->tasks[1].student = Student::kTowers; },
+           [](Recipe* r) { r->mining.every = 9; }, [](Recipe* r) { r->mining.kept = 9; }}) {
+    other = Sound();
+    change(&other);
+    REQUIRE(DescribeRecipe(other) != text);
+  }
   other = Sound();
   other.seed = 2;
   REQUIRE(DescribeRecipe(other) != text);

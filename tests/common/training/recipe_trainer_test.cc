@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -160,6 +161,172 @@ TEST_CASE("a run that was stopped ends in the same weights as one that was not")
     REQUIRE(stopped.WeightsOf(stopped.MustRun()) == expected);
     REQUIRE(stopped.notes.steps.empty());
   }
+}
+
+// A bundle of another family that reads the same pictures.
+ModelBundle OtherBundle(const Fixture& of, const std::string& family) {
+  return MakeTinyBundle(of.store.path(), FamilyNamed(family), /*seed=*/5);
+}
+
+// Ways to choose wrong pairs by what a network makes of them, and a teacher.
+struct Chosen {
+  std::string what;
+  std::string family, other;  // what learns; its teacher or retriever, if it has one
+  TaskRecipe task;
+  int64_t every = 0;
+};
+
+std::vector<Chosen> WaysToChoose() {
+  std::vector<Chosen> ways(6);
+  ways[0] = {"hardest of many", "uniter", "", TaskOf("sigmoid_hinge", 4)};
+  ways[0].task.mined_from = 12;
+  ways[0].task.candidates = 4;
+  ways[0].task.sides = WrongSides::kByProblem;
+  ways[1] = {"nearest beside a batch", "lightningdot", "", TaskOf("cmr"), /*every=*/8};
+  ways[1].task.nearest = 2;
+  ways[2] = {"nearest candidates", "oscar", "", TaskOf("pairwise", 4), /*every=*/8};
+  ways[2].task.nearest = 2;
+  ways[2].task.candidates = 4;
+  ways[3] = {"what another retrieves", "uniter", "lightningdot", TaskOf("sigmoid_hinge", 4)};
+  ways[3].task.nearest = 1;
+  ways[4] = {"a cross-encoder's teacher", "uniter", "oscar", TaskOf("distillation", 6)};
+  ways[4].task.candidates = 4;
+  ways[4].task.teacher = "teacher";
+  ways[5] = {"towers' teacher", "lightningdot", "uniter", TaskOf("distillation", 6)};
+  ways[5].task.candidates = 4;
+  ways[5].task.teacher = "teacher";
+  ways[5].task.student = Student::kTowers;
+  return ways;
+}
+
+// A job that does so, and what it needs.
+struct ChosenFixture : Fixture {
+  explicit ChosenFixture(const Chosen& way) : Fixture(way.family, {way.task}) {
+    job.recipe.mining.every = way.every;
+    job.recipe.dropout = 0.1;
+    if (way.other.empty()) return;
+    other = OtherBundle(*this, way.other);
+    job.others["teacher"] = &other;
+    if (way.task.teacher.empty()) job.recipe.retriever = "teacher";
+  }
+  ModelBundle other;
+};
+
+TEST_CASE("a loss falls whatever chooses wrong pairs, and by a teacher") {
+  for (const Chosen& way : WaysToChoose()) {
+    INFO(way.what);
+    ChosenFixture of(way);
+    of.job.recipe.steps = 48;
+    const RecipeResult result = of.MustRun();
+    REQUIRE(of.notes.steps.back().tasks[0].loss < of.notes.steps.front().tasks[0].loss);
+    REQUIRE(result.development.findings.size() == 1);
+    REQUIRE((result.development.findings[0].way == DevelopmentWay::kTowers) ==
+            (way.family == "lightningdot"));
+  }
+}
+
+TEST_CASE("a run that was stopped has the wrong pairs and the teacher of one that was not") {
+  for (const Chosen& way : WaysToChoose()) {
+    INFO(way.what);
+    ChosenFixture whole(way);
+    whole.job.checkpoint_directory = whole.checkpoints.path();
+    whole.MustRun();
+    ChosenFixture stopped(way);
+    stopped.job.checkpoint_directory = stopped.checkpoints.path();
+    stopped.job.report_every = 1;
+    // In between, and where what is nearest is due to be mined anew.
+    for (const int64_t stop : {11, 16}) {
+      const CallContext call = CallContext::Unbounded();
+      Notes notes;
+      notes.on_step = [&](const RecipeStepReport& report) {
+        if (report.step == stop) call.cancellation()->Cancel();
+      };
+      REQUIRE(TrainByRecipe(stopped.job, &notes, call).status().code() ==
+              absl::StatusCode::kCancelled);
+    }
+    stopped.MustRun();
+    constexpr char kLast[] = "checkpoint-000000024.safetensors";
+    REQUIRE(*ReadFile(stopped.checkpoints.File(kLast)) == *ReadFile(whole.checkpoints.File(kLast)));
+  }
+}
+
+TEST_CASE("what is mined anew is what is learnt from") {
+  const Chosen way = WaysToChoose()[1];
+  ChosenFixture anew(way), once(way), never(way);
+  once.job.recipe.mining.every = 0;
+  never.job.recipe.mining.every = 0;
+  never.job.recipe.tasks[0].nearest = 0;
+  anew.MustRun();
+  once.MustRun();
+  never.MustRun();
+  const auto loss = [](const Fixture& of, size_t report) {
+    return of.notes.steps[report].tasks[0].loss;
+  };
+  // The first eight steps have the same pictures, and more wrong ones make a larger loss.
+  REQUIRE(loss(anew, 1) == loss(once, 1));
+  REQUIRE(loss(anew, 2) != loss(once, 2));
+  REQUIRE(loss(once, 0) > loss(never, 0));
+}
+
+TEST_CASE("a student that is its teacher has nothing to learn") {
+  for (const std::string family : {"uniter", "oscar"}) {
+    INFO(family);
+    Chosen way = WaysToChoose()[4];
+    way.family = family;
+    way.other.clear();
+    ChosenFixture of(way);
+    of.job.others["teacher"] = &of.start;
+    of.job.recipe.dropout = 0;
+    of.job.recipe.rate.peak = 1e-9;
+    of.job.recipe.steps = 2;
+    of.MustRun();
+    REQUIRE(std::abs(of.notes.steps[0].tasks[0].loss) < 1e-5);
+  }
+}
+
+TEST_CASE("a student comes to rank as its teacher does") {
+  ChosenFixture of(WaysToChoose()[4]);
+  of.job.recipe.steps = 200;
+  of.job.recipe.develop_every = 0;
+  of.job.development = nullptr;
+  of.job.report_every = 40;
+  of.MustRun();
+  // One in four by guessing.
+  REQUIRE(of.notes.steps.back().tasks[0].first > 0.5);
+  REQUIRE(of.notes.steps.front().tasks[0].first < of.notes.steps.back().tasks[0].first);
+}
+
+TEST_CASE("a bundle that cannot teach or retrieve is refused, and named") {
+  const auto message = [](const Chosen& way) {
+    ChosenFixture of(way);
+    const absl::Status status = of.Run().status();
+    REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+    REQUIRE(of.notes.steps.empty());
+    return std::string(status.message());
+  };
+  std::vector<Chosen> ways = WaysToChoose();
+  ways[4].other = "lightningdot";
+  REQUIRE(absl::StrContains(message(ways[4]), "the teacher teacher: it scores no pairs"));
+  ways[3].other = "uniter";
+  REQUIRE(absl::StrContains(message(ways[3]), "the retriever teacher: it embeds nothing"));
+  ways[3].other.clear();
+  REQUIRE(absl::StrContains(message(ways[3]), "name a retriever"));
+  ways[5].other.clear();
+  REQUIRE(absl::StrContains(message(ways[5]), "the teacher teacher: the recipe names it"));
+  // Reads five regions, and pictures have one to nine.
+  ways[4].other = "sgraf";
+  REQUIRE(absl::StrContains(message(ways[4]), "the teacher teacher: the network cannot read"));
+  ways[0].family = "lightningdot";
+  REQUIRE(absl::StrContains(message(ways[0]), "a network that scores pairs"));
+}
+
+TEST_CASE("a checkpoint that was taught by another bundle is refused") {
+  ChosenFixture of(WaysToChoose()[4]);
+  of.job.checkpoint_directory = of.checkpoints.path();
+  of.MustRun();
+  const ModelBundle another = MakeTinyBundle(of.store.path(), FamilyNamed("uniter"), /*seed=*/6);
+  of.job.others["teacher"] = &another;
+  REQUIRE(absl::StrContains(of.Run().status().message(), "tasks.0.teacher: " + of.other.id));
 }
 
 TEST_CASE("what scores best on development pictures is what is written") {
