@@ -18,9 +18,11 @@ Recipe ReadRecipe(ConfigReader root) {
       root.Int("seed", static_cast<int64_t>(recipe.seed), 0, std::numeric_limits<int64_t>::max()));
   OptionReader reader(root);
   VisitRecipe(&recipe, &reader);
+  recipe.retriever = root.String("retriever", "");
   for (ConfigReader section : root.Sections("tasks", /*min_count=*/1)) {
     TaskRecipe task;
     task.objective = section.RequiredString("objective");
+    task.teacher = section.String("teacher", "");
     OptionReader of_task(section);
     VisitTask("", &task, &of_task);
     recipe.tasks.push_back(std::move(task));

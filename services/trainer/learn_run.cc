@@ -45,12 +45,29 @@ absl::Status CheckApart(const PairCorpus& learnt, const PairCorpus& development)
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::unique_ptr<ModelBundle>> OpenBundle(const LearnConfig& config,
+                                                        const std::string& name) {
+  ASSIGN_OR_RETURN(ModelBundle bundle, OpenNamedBundle(config.store, name));
+  return std::make_unique<ModelBundle>(std::move(bundle));
+}
+
+absl::Status OpenOthers(const LearnConfig& config, LearnInput* input) {
+  std::vector<std::string> names = {config.recipe.retriever};
+  for (const TaskRecipe& task : config.recipe.tasks) names.push_back(task.teacher);
+  for (const std::string& name : names) {
+    if (name.empty() || input->others.count(name) > 0) continue;
+    ASSIGN_OR_RETURN(input->others[name], OpenBundle(config, name));
+    input->job.others[name] = input->others[name].get();
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config) {
   LearnInput input;
-  ASSIGN_OR_RETURN(ModelBundle start, OpenNamedBundle(config.store, config.start));
-  input.start = std::make_unique<ModelBundle>(std::move(start));
+  ASSIGN_OR_RETURN(input.start, OpenBundle(config, config.start));
+  RETURN_IF_ERROR(OpenOthers(config, &input));
   ASSIGN_OR_RETURN(input.learnt, OpenPairs(config.corpora, config, Split::kTrain));
   const bool has_own = !config.development.empty();
   auto development =

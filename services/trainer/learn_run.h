@@ -2,7 +2,9 @@
 #ifndef SIGHTLINE_SERVICES_TRAINER_LEARN_RUN_H_
 #define SIGHTLINE_SERVICES_TRAINER_LEARN_RUN_H_
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "common/bundle/model_bundle.h"
@@ -15,8 +17,9 @@ namespace sightline {
 // What a run reads, checked and ready.
 struct LearnInput {
   std::unique_ptr<ModelBundle> start;
+  std::map<std::string, std::unique_ptr<ModelBundle>> others;  // by the recipe's names
   std::unique_ptr<PairCorpus> learnt, development;
-  RecipeJob job;  // points to all three
+  RecipeJob job;  // points to all of them
 };
 
 // Opens what `config` names and makes its folders.  Learnt from are pictures of the training split,

@@ -18,6 +18,7 @@
 #include "nlohmann/json.hpp"
 #include "services/trainer/learn_run.h"
 #include "tests/common/models/lightningdot/tiny.h"
+#include "tests/common/models/uniter/tiny.h"
 #include "tests/common/training/made_up_pairs.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -173,6 +174,27 @@ TEST_CASE_METHOD(Fixture, "a recipe is checked before anything is done") {
   REQUIRE(absl::StrContains(err(), "tasks.0.objective"));
   REQUIRE(Run({"--corpus", "npz:x"}) == kUsageError);
   REQUIRE(absl::StrContains(err(), "--recipe"));
+}
+
+TEST_CASE_METHOD(Fixture, "a teacher is opened by its id or its folder, and learnt from") {
+  const ModelBundle teacher = MakeTinyBundle(dir.File("store"), uniter::TinyOnes()[0]);
+  for (const std::string& name : {teacher.id, teacher.directory}) {
+    REQUIRE(WriteFileAtomically(
+                dir.File("recipe.yaml"),
+                absl::StrCat("tasks: [{objective: distillation, student: towers, batch: 4, "
+                             "candidates: 3, teacher: ",
+                             name, "}]\nsteps: 4\n"))
+                .ok());
+    const int status = Run(Usual());
+    INFO(err());
+    REQUIRE(status == kSuccess);
+  }
+  REQUIRE(WriteFileAtomically(
+              dir.File("recipe.yaml"),
+              "tasks: [{objective: distillation, student: towers, teacher: nowhere}]\nsteps: 4\n")
+              .ok());
+  REQUIRE(Run(Usual()) == kFailure);
+  REQUIRE(absl::StrContains(err(), "nowhere"));
 }
 
 TEST_CASE_METHOD(Fixture, "a bundle that is not there fails and is named") {

@@ -85,6 +85,31 @@ precision: bfloat16
   REQUIRE(overridden->device == "cpu");
 }
 
+TEST_CASE("what wrong pairs are chosen by, and teachers, are what the file says") {
+  const auto config = Read(std::string(kPlaces) + R"(
+retriever: towers
+mining: {kept: 7}
+tasks:
+  - {objective: sigmoid_hinge, candidates: 32, mined_from: 399, sides: by_problem}
+  - {objective: pairwise, candidates: 9, nearest: 6}
+  - {objective: distillation, teacher: folder, student: towers, candidates: 4}
+)");
+  INFO(config.status().ToString());
+  REQUIRE(config.ok());
+  const Recipe& recipe = config->recipe;
+  REQUIRE(recipe.retriever == "towers");
+  REQUIRE(recipe.mining.kept == 7);
+  REQUIRE(recipe.mining.every == 0);
+  REQUIRE(recipe.tasks[0].mined_from == 399);
+  REQUIRE(recipe.tasks[0].sides == WrongSides::kByProblem);
+  REQUIRE(recipe.tasks[1].nearest == 6);
+  REQUIRE(recipe.tasks[1].teacher.empty());
+  REQUIRE(recipe.tasks[2].teacher == "folder");
+  REQUIRE(recipe.tasks[2].student == Student::kTowers);
+  REQUIRE(absl::StrContains(Problems(std::string(kPlaces) + "tasks: [{objective: distillation}]"),
+                            "tasks.0.teacher is missing"));
+}
+
 TEST_CASE("every problem of a recipe is told at once") {
   const std::string problems = Problems(R"(
 start: model
@@ -117,7 +142,7 @@ TEST_CASE("every recipe of the folder is one") {
     REQUIRE(config.ok());
     ++recipes;
   }
-  REQUIRE(recipes == 8);
+  REQUIRE(recipes == 9);
 }
 
 }  // namespace
