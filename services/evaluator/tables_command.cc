@@ -69,6 +69,7 @@ class TablesRun {
       RETURN_IF_ERROR(AddScores(matrix.name, {file->matrix()}));
       files_.emplace(matrix.name, std::move(file));
       RETURN_IF_ERROR(ReadTiming(matrix));
+      TakeSaid(matrix.name);
     }
     for (const TablesPlan::Ensemble& ensemble : plan_.ensembles) {
       std::vector<ScoreMatrix> members;
@@ -77,8 +78,8 @@ class TablesRun {
       }
       RETURN_IF_ERROR(AddScores(ensemble.name, std::move(members)));
       AddTimings(ensemble);
+      TakeSaid(ensemble.name);
     }
-    for (const auto& [name, seconds] : plan_.seconds) Say(name, seconds);
     return absl::OkStatus();
   }
 
@@ -102,9 +103,11 @@ class TablesRun {
     timings_[ensemble.name] = std::move(timings);
   }
 
-  // Encoding stays what the file says of it.
-  void Say(const std::string& name, double seconds) {
-    ScoreTiming said = SaidTiming(seconds, items_);
+  // Of --seconds.  Encoding stays what the file says of it.
+  void TakeSaid(const std::string& name) {
+    const auto seconds = plan_.seconds.find(name);
+    if (seconds == plan_.seconds.end()) return;
+    ScoreTiming said = SaidTiming(seconds->second, items_);
     const auto found = timings_.find(name);
     if (found != timings_.end() && found->second.size() == 1) {
       said.encoding_seconds = found->second.front().encoding_seconds;

@@ -168,7 +168,7 @@ absl::optional<Plot> OverTime(const TablesReport& report, size_t part) {
   for (ChartLine& line : lines) line.dots = false;
   Plot plot = LineChart(
       TextOf(absl::StrCat("time-", part), absl::StrCat(recall.Title(), " over time a query"),
-             TimeNote(report), "s a query"),
+             TimeNote(report) + "  A cross stands for a star.", "s a query"),
       Axis::Log(*xs.begin(), *xs.rbegin(), Plain), RecallAxis(lines), lines, Plain, Percent);
   for (size_t m = 0; m < report.rankings.size(); ++m) {
     const absl::optional<Spot> spot = AtTime(report.rankings[m]);

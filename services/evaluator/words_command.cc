@@ -11,6 +11,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
 #include "common/bundle/model_bundle.h"
+#include "common/dataset/caption_rule.h"
 #include "common/dataset/open_corpus.h"
 #include "common/evaluation/questions.h"
 #include "common/training/training_set.h"
@@ -40,7 +41,8 @@ struct WordsFlags {
         "corpus", "KIND[:PATH]",
         "or corpora, as `trainer prepare` takes them; repeatable, or with commas between",
         &corpora);
-    flags->Strings("languages", "CODE,...", "of the corpora's captions; default: all", &languages);
+    flags->Strings("languages", "CODE,...", "of the corpora's captions; default en,de,fr,es",
+                   &languages);
     flags->String("unseen", "QUESTIONS.jsonl",
                   "tell which words of these questions training never showed", &unseen);
     flags->String("json", "FILE", "write everything there, too", &json);
@@ -80,6 +82,7 @@ absl::StatusOr<std::vector<CorpusSpec>> Corpora(const WordsFlags& flags) {
   for (const std::string& list : flags.languages) {
     for (const absl::string_view code : absl::StrSplit(list, ',')) languages.emplace_back(code);
   }
+  if (languages.empty()) languages = {"en", "de", "fr", "es"};  // as `trainer prepare` does
   std::vector<CorpusSpec> specs;
   for (const std::string& text : flags.corpora) {
     ASSIGN_OR_RETURN(std::vector<CorpusSpec> some, ParseCorpora(text));
@@ -135,12 +138,13 @@ class WordsRun {
     return absl::OkStatus();
   }
 
-  // Of all its words; each once.
+  // Of all its words but punctuation; each once.
   static void KeepUnseen(const ShownWords& shown, WordsReport::Question* question) {
     std::vector<TokenizedWord> unseen;
     std::set<std::string> told;
     for (TokenizedWord& word : question->unseen) {
-      if (shown.of(word.key).Shown() || !told.insert(word.key).second) continue;
+      if (NormalizeWords(word.text).empty() || shown.of(word.key).Shown()) continue;
+      if (!told.insert(word.key).second) continue;
       unseen.push_back(std::move(word));
     }
     question->unseen = std::move(unseen);

@@ -1,8 +1,8 @@
 #include "services/evaluator/words_report.h"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormatVersion = 1;
+constexpr size_t kLanguagesTold = 6;
 constexpr Split kSplits[] = {Split::kTrain, Split::kValidation, Split::kHeldOut};
 
 std::string StateText(const TokenizedWord& word) {
@@ -22,16 +23,22 @@ std::string StateText(const TokenizedWord& word) {
   return word.tokens.size() == 1 ? "one token" : absl::StrCat(word.tokens.size(), " pieces");
 }
 
-// "12 (de 2, en 10)".
+// "12 (en 10, de 2)": those with the most captions.
 std::string CountText(const WordCounts& counts, Split split) {
-  std::string languages;
+  std::vector<std::pair<int64_t, std::string>> languages;
   for (const auto& [where, captions] : counts.captions) {
-    if (where.first != split) continue;
-    absl::StrAppend(&languages, languages.empty() ? "" : ", ", where.second, " ",
-                    WithThousands(captions));
+    if (where.first == split) languages.emplace_back(-captions, where.second);
+  }
+  std::sort(languages.begin(), languages.end());
+  std::vector<std::string> told;
+  for (size_t i = 0; i < std::min(languages.size(), kLanguagesTold); ++i) {
+    told.push_back(absl::StrCat(languages[i].second, " ", WithThousands(-languages[i].first)));
+  }
+  if (told.size() < languages.size()) {
+    told.push_back(absl::StrCat(languages.size() - told.size(), " more"));
   }
   const std::string count = WithThousands(counts.CaptionsOf(split));
-  return languages.empty() ? count : absl::StrCat(count, " (", languages, ")");
+  return told.empty() ? count : absl::StrCat(count, " (", absl::StrJoin(told, ", "), ")");
 }
 
 void AddCounts(const WordCounts& counts, std::vector<std::string>* cells) {

@@ -13,7 +13,7 @@
 namespace sightline {
 
 struct WordsReport {
-  // A question, and those of its words that training never showed.
+  // A question, and those of its words, punctuation left out, that training never showed.
   struct Question {
     std::string query;
     std::vector<TokenizedWord> unseen;

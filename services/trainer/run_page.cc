@@ -1,6 +1,7 @@
 #include "services/trainer/run_page.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -62,11 +63,14 @@ void AddStages(const RunMetrics& run, Plot* plot) {
   }
 }
 
+void MarkFewPoints(std::vector<ChartLine>* lines) {
+  for (ChartLine& line : *lines) line.dots = line.points.size() <= kFewPoints;
+}
+
 // Of what was not reported there is none.
 absl::optional<Plot> Chart(const Subject& subject, const RunMetrics& run, const Axis& y,
                            std::vector<ChartLine> lines) {
   if (!HasPoints(lines)) return absl::nullopt;
-  for (ChartLine& line : lines) line.dots = line.points.size() <= kFewPoints;
   PlotText text;
   text.id = subject.id;
   text.title = subject.title;
@@ -91,6 +95,7 @@ std::vector<ChartLine> LinesOf(const RunMetrics& run, StepNumber number, const c
     chart.name = line.name.empty() ? alone : line.name;
     chart.points = line.points;
   }
+  MarkFewPoints(&lines);
   return lines;
 }
 
@@ -135,16 +140,18 @@ std::string MachineryPlots(const RunMetrics& run) {
 std::string RecallPlots(const RunMetrics& run) {
   constexpr const char* kIds[] = {"recall-at-1", "recall-at-5", "recall-at-10"};
   constexpr const char* kTitles[] = {"R@1", "R@5", "R@10"};
+  constexpr const char* kCaptions[] = {"Queries with a right answer at the first place.",
+                                       "Queries with a right answer among the first five.",
+                                       "Queries with a right answer among the first ten."};
   std::string html;
   for (int i = 0; i < 3; ++i) {
-    const Subject subject = {kIds[i], kTitles[i],
-                             "Queries whose right answer is among so many first ones.", "recall",
-                             Percent};
+    const Subject subject = {kIds[i], kTitles[i], kCaptions[i], "recall", Percent};
     std::vector<ChartLine> lines;
     for (const RecallLine& recall : run.recalls) {
       lines.emplace_back().name = recall.name;
       lines.back().points = recall.at[i];
     }
+    MarkFewPoints(&lines);
     html += Drawn(Chart(subject, run, Axis::FromZero(100, Percent), std::move(lines)));
   }
   return html;
@@ -162,7 +169,12 @@ std::string ScorePlot(const RunMetrics& run) {
   absl::optional<Plot> plot = Chart(subject, run, Axis::FromZero(100, Percent), {line});
   if (!plot.has_value()) return "";
   for (const RunMetrics::Score& score : run.scores) {
-    if (score.best) plot->Cross(score.at, "series2 point");
+    if (std::isnan(score.at.y)) continue;
+    if (score.best) {
+      plot->Cross(score.at, "series2 point");
+    } else if (run.scores.size() <= kFewPoints) {
+      plot->Dot(score.at, "series1 point");
+    }
   }
   plot->AddLegend(LegendShape::kCross, "series2 point", "best so far");
   return plot->Html();

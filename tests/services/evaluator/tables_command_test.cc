@@ -247,6 +247,9 @@ TEST_CASE("times stand beside recall where they are known, and with a star where
   REQUIRE(row("flat", said) == "- -");
   REQUIRE(row("be:ce replace 1", said) == "2.5* -");  // of two images one
   REQUIRE(row("be:ce replace", {"--seconds", "be=0.5"}) == "- -");
+  std::vector<std::string> ensemble = said;
+  ensemble.insert(ensemble.end(), {"--ensemble", "both=be+ce", "--policies", "both"});
+  REQUIRE_THAT(files.Run(ensemble).out, Catch::Contains("  4.5                -\n"));
   REQUIRE_THAT(files.Read("csv"), Catch::Contains(",rsum,seconds_per_query,encoding_seconds,"
                                                   "computed\n"));
   // What the files say; a flag says it better.

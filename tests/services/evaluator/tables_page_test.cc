@@ -93,6 +93,21 @@ TEST_CASE("sweeps are drawn over depth and lambda, in both directions, with inte
   REQUIRE(Count(plots[0].Svg(kWidePlot), " whisker\"") == 6);
 }
 
+TEST_CASE("a line goes from left to right, in whatever order its depths were asked for") {
+  const auto line = [](const std::vector<int>& depths) {
+    Rig rig;
+    rig.Add("be", Method(), 0.5);
+    for (const int depth : depths) {
+      rig.Add("be:ce", {depth, Combination()}, 0.5 + depth * 0.01);
+    }
+    const std::string svg = TablesPlots(rig.report, 0)[0].Svg(kWidePlot);
+    const size_t begin = svg.find("<path class=\"line series2\"");
+    REQUIRE(begin != std::string::npos);
+    return svg.substr(begin, svg.find("/>", begin) - begin);
+  };
+  REQUIRE(line({2, 3, 4}) == line({4, 2, 3}));
+}
+
 TEST_CASE("the recalls of a report are those that are drawn") {
   Rig rig;
   rig.report.recall = RecallTriple::k5To20;

@@ -84,7 +84,9 @@ class Rig {
  private:
   std::vector<int32_t> Tokens(const std::string& text) const {
     std::vector<int32_t> tokens = {2};
-    for (const int32_t id : *tokenizer_->Encode(text)) tokens.push_back(id);
+    const absl::StatusOr<std::vector<int32_t>> ids = tokenizer_->Encode(text);
+    REQUIRE(ids.ok());
+    tokens.insert(tokens.end(), ids->begin(), ids->end());
     tokens.push_back(3);
     return tokens;
   }
@@ -138,7 +140,7 @@ TEST_CASE("captions of a set are counted by split and language, each once, whole
   REQUIRE(Line(ran, "grun") == "grun grun one token 1 (de 1) 0 0 1");
   REQUIRE(Line(ran, "zebra") == "zebra [UNK] unknown 0 0 0 0");
   REQUIRE(Line(ran, "red") == "red red one token 1 (en 1) 0 0 1");
-  REQUIRE(Line(ran, "all") == "all captions 3 (de 1, en 2) 1 (en 1) 2 (de 1, en 1) 2");
+  REQUIRE(Line(ran, "all") == "all captions 3 (en 2, de 1) 1 (en 1) 2 (de 1, en 1) 2");
 }
 
 TEST_CASE("captions of corpora are counted alike, unknown words by their letters") {
@@ -157,6 +159,21 @@ TEST_CASE("captions of corpora are counted alike, unknown words by their letters
   REQUIRE(Line(ran, "and") == "and [UNK] unknown 1 (en 1) 0 0 0");
   REQUIRE(Line(with({"--languages", "de", "fish", "grün"}), "fish") ==
           "fish fish one token 0 0 0 0");
+}
+
+TEST_CASE("of many languages those with the most captions are printed") {
+  const Rig rig;
+  std::string captions, codes;
+  for (int i = 0; i < 8; ++i) {
+    absl::StrAppend(&captions, i == 0 ? "" : ",", R"({"language":"l)", i, R"(","text":"red"})");
+    absl::StrAppend(&codes, i == 0 ? "" : ",", "l", i);
+  }
+  rig.Put("c/captions.jsonl",
+          absl::StrCat(R"({"path":"1","split":"train","captions":[)", captions, "]}\n"));
+  const Ran ran = Run({"--vocabulary", rig.Path("vocab.txt"), "--corpus", "folder:" + rig.Path("c"),
+                       "--languages", codes, "red"});
+  REQUIRE(Line(ran, "red") ==
+          "red red one token 8 (l0 1, l1 1, l2 1, l3 1, l4 1, l5 1, 2 more) 0 0 0");
 }
 
 TEST_CASE("the words of questions that training never showed are told") {

@@ -79,6 +79,27 @@ TEST_CASE("a run by a recipe has every plot, its checkpoints and its notes") {
   REQUIRE_THAT(page, Contains("data-hover=\"\tcmr\n50\t4.5\n100\t3.5\""));
 }
 
+TEST_CASE("looks at development pictures are dots, and the best ones so far crosses") {
+  std::string metrics;
+  for (const char* look :
+       {R"("step":1,"score":10,"best":true)", R"("step":2,"score":5,"best":false)",
+        R"("step":3,"score":null,"best":true)", R"("step":4,"score":7,"best":false)"}) {
+    absl::StrAppend(&metrics, R"({"event":"development",)", look, "}\n");
+  }
+  const std::string page = PageOf(metrics);
+  const size_t begin = page.find("id=\"score-wide\"");
+  const std::string plot = page.substr(begin, page.find("</svg>", begin) - begin);
+  const auto count = [&plot](const std::string& part) {
+    int found = 0;
+    for (size_t at = plot.find(part); at != std::string::npos; at = plot.find(part, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  REQUIRE(count("<circle class=\"series1 point\"") == 2);
+  REQUIRE(count("<path class=\"series2 point\"") == 1);
+}
+
 TEST_CASE("a joint run has its stages side by side and no plot of what it does not report") {
   const std::string page = PageOf(kTrain);
   REQUIRE_FALSE(HasPlot(page, "score"));

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
+#include "services/trainer/run_metrics.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -112,6 +113,26 @@ TEST_CASE_METHOD(Fixture, "every report is a line of metrics, there at once") {
   REQUIRE(metrics[2]["event"] == "checkpoint");
   REQUIRE(metrics[2]["bytes"] == 12);
   REQUIRE(metrics[3]["event"] == "note");
+}
+
+TEST_CASE_METHOD(Fixture, "what is reported is what a page is drawn of") {
+  const auto reporter = Open();
+  reporter->OnStep(Step());
+  reporter->OnValidation(Validation());
+  reporter->OnCheckpoint({TrainingStage::kJoint, 100, "/c/1", 12});
+  reporter->OnNote("said");
+  const absl::StatusOr<RunMetrics> run = ParseRunMetrics(*ReadFile(dir.File("metrics.jsonl")));
+  REQUIRE(run.ok());
+  REQUIRE(run->problem_count == 0);
+  REQUIRE(run->of(StepNumber::kLoss)[0].points[0].y == 4.25);
+  REQUIRE(run->of(StepNumber::kFirst)[0].points[0].y == 0.125);
+  REQUIRE(run->of(StepNumber::kItemsPerSecond)[0].points[0].y == 41);
+  REQUIRE(run->recalls.size() == 9);  // three of each of validation, training, image to text
+  REQUIRE(run->recalls[2].name == "validation, best combination");
+  REQUIRE(run->recalls[2].at[0][0].y == 33);
+  REQUIRE(run->recalls[2].at[0][0].x == 2220 + 100);
+  REQUIRE(run->checkpoints.size() == 1);
+  REQUIRE(run->notes.size() == 1);
 }
 
 TEST_CASE_METHOD(Fixture, "a run that continues appends") {

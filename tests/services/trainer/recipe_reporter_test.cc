@@ -1,0 +1,72 @@
+// What a run by a recipe says, read again as `trainer page` reads it.
+#include "services/trainer/recipe_reporter.h"
+
+#include <cmath>
+#include <limits>
+
+#include "common/base/files.h"
+#include "services/trainer/run_metrics.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+RecipeStepReport Step(int64_t step, double loss) {
+  RecipeStepReport report;
+  report.step = step;
+  report.steps = 400;
+  report.tasks = {{"cmr", 40, loss, 0.25}, {"pairs", 10, 0.5, 0.75}};
+  report.rate = 0.001;
+  report.gradient_norm = 2;
+  report.items_per_second = 41;
+  return report;
+}
+
+DevelopmentReport Look() {
+  DevelopmentFinding finding;
+  finding.way = DevelopmentWay::kPairs;
+  finding.text_to_image.at = {1, 2, 3};
+  finding.image_to_text.at = {4, 5, 6};
+  DevelopmentReport report;
+  report.step = 100;
+  report.findings = {finding};
+  report.score = 3.5;
+  return report;
+}
+
+TEST_CASE("what is reported is what a page is drawn of") {
+  const TempDir dir;
+  RunLog::Options options;
+  options.metrics_path = dir.File("metrics.jsonl");
+  auto log = RunLog::Create(options);
+  REQUIRE(log.ok());
+  RecipeReporter reporter(*std::move(log));
+  reporter.OnStep(Step(50, 4.5));
+  reporter.OnStep(Step(100, std::numeric_limits<double>::quiet_NaN()));
+  reporter.OnDevelopment(Look(), /*best=*/true);
+  reporter.OnCheckpoint(100, "run/c", 12);
+  reporter.OnNote("said");
+
+  const absl::StatusOr<RunMetrics> run = ParseRunMetrics(*ReadFile(options.metrics_path));
+  REQUIRE(run.ok());
+  REQUIRE(run->problem_count == 0);
+  const MetricsLine& loss = run->of(StepNumber::kLoss)[0];
+  REQUIRE(loss.name == "cmr");
+  REQUIRE(loss.points[0].y == 4.5);
+  REQUIRE(std::isnan(loss.points[1].y));
+  REQUIRE(run->gaps.size() == 1);
+  REQUIRE(run->of(StepNumber::kFirst)[1].points[1].y == 0.75);
+  REQUIRE(run->of(StepNumber::kTemperature).empty());
+  REQUIRE(run->scores.size() == 1);
+  REQUIRE(run->scores[0].best);
+  REQUIRE(run->scores[0].at.y == 3.5);
+  REQUIRE(run->recalls.size() == 2);
+  REQUIRE(run->recalls[1].name == "pairs, image to text");
+  REQUIRE(run->recalls[1].at[2][0].y == 6);
+  REQUIRE(run->checkpoints[0].path == "run/c");
+  REQUIRE(run->notes[0].message == "said");
+}
+
+}  // namespace
+}  // namespace sightline
