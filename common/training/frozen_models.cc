@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/models/trainable.h"
+#include "common/training/corpus_outputs.h"
+#include "common/training/learner_outputs.h"
 
 namespace sightline {
 namespace {
@@ -65,6 +67,13 @@ absl::StatusOr<FrozenModels> FrozenModels::Load(const Recipe& recipe, const Name
 const LearntPairs* FrozenModels::Find(const std::string& name) const {
   const auto found = models_.find(name);
   return found == models_.end() ? nullptr : found->second.pairs.get();
+}
+
+absl::StatusOr<at::Tensor> ScoresOfTeacher(
+    const LearntPairs& teacher, absl::Span<const std::pair<int64_t, int64_t>> captioned) {
+  ASSIGN_OR_RETURN(const at::Tensor scores,
+                   ScoreCaptioned(teacher, captioned, CallContext::Unbounded()));
+  return PairLogitsOf(teacher.learner(), scores);
 }
 
 std::string DescribeBundles(const Recipe& recipe, const NamedBundles& bundles) {

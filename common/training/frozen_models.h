@@ -4,13 +4,17 @@
 #ifndef SIGHTLINE_COMMON_TRAINING_FROZEN_MODELS_H_
 #define SIGHTLINE_COMMON_TRAINING_FROZEN_MODELS_H_
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/base/call_context.h"
 #include "common/bundle/model_bundle.h"
 #include "common/training/learnt_pairs.h"
@@ -48,6 +52,11 @@ class FrozenModels {
 
   std::map<std::string, Model> models_;
 };
+
+// What a teacher scores captions with pictures, by their numbers, N: as the raw numbers whose
+// softmax over candidates is learnt.  Errors as ScoreCaptioned.
+absl::StatusOr<at::Tensor> ScoresOfTeacher(const LearntPairs& teacher,
+                                           absl::Span<const std::pair<int64_t, int64_t>> captioned);
 
 // Which bundles a recipe's names stand for, as lines "tasks.0.teacher=<id>".  REQUIRES: it names
 // no other.

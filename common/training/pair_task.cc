@@ -8,9 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/training/batch_loss.h"
-#include "common/training/corpus_outputs.h"
 #include "common/training/hardest_candidates.h"
-#include "common/training/learner_outputs.h"
 #include "common/training/pair_sampler.h"
 #include "common/training/task_options.h"
 
@@ -54,7 +52,10 @@ class PairTask : public RecipeTask {
     if (IsOfProblems(objective())) {
       ASSIGN_OR_RETURN(DrawnProblems problems, DrawProblems(number));
       if (objective().reads_teacher) {
-        ASSIGN_OR_RETURN(shown.batch.taught, ScoresOfTeacher(problems));
+        ASSIGN_OR_RETURN(
+            const at::Tensor scores,
+            ScoresOfTeacher(*setting_.frozen->Find(recipe_.teacher), problems.Captioned()));
+        shown.batch.taught = scores.view({-1, recipe_.candidates});
       }
       drawn = std::move(problems.batch);
       shown.batch.pairs = std::move(problems.pairs);
@@ -84,14 +85,6 @@ class PairTask : public RecipeTask {
     DrawnProblems problems = sampler_.Problems(number, recipe_.batch, draws);
     if (recipe_.mined_from == 0) return problems;
     return HardestOf(problems, draws.candidates, recipe_.candidates, pairs_);
-  }
-
-  // P x C raw scores, on the learner's device.
-  absl::StatusOr<at::Tensor> ScoresOfTeacher(const DrawnProblems& problems) const {
-    const LearntPairs& teacher = *setting_.frozen->Find(recipe_.teacher);
-    ASSIGN_OR_RETURN(const at::Tensor scores,
-                     ScoreCaptioned(teacher, problems.Captioned(), CallContext::Unbounded()));
-    return PairLogitsOf(teacher.learner(), scores).view({-1, recipe_.candidates});
   }
 
   // B x (B + D).

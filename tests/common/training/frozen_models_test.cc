@@ -1,8 +1,11 @@
 #include "common/training/frozen_models.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -73,6 +76,35 @@ TEST_CASE("each model reads the corpus in its own way, and is loaded once") {
           absl::StrCat("tasks.0.teacher=", first.id, "\ntasks.2.teacher=", second.id,
                        "\ntasks.3.teacher=", first.id, "\nretriever=", second.id, "\n"));
   REQUIRE(DescribeBundles(TaughtBy({""}), {}).empty());
+}
+
+TEST_CASE("a teacher's scores are raw numbers, whatever its head says") {
+  const TempDir store;
+  for (const std::string family : {"uniter", "oscar", "sgraf"}) {
+    INFO(family);
+    const ModelBundle bundle = MakeTinyBundle(store.path(), FamilyNamed(family));
+    const auto corpus = MadeUpPairs(FamilyNamed(family), 12);
+    const auto models = *FrozenModels::Load(TaughtBy({"x"}), {{"x", &bundle}}, *corpus, c10::kCPU,
+                                            CallContext::Unbounded());
+    const LearntPairs& teacher = *models.Find("x");
+    const Network& network = *teacher.learner().network;
+    std::vector<std::pair<int64_t, int64_t>> captioned;
+    for (int64_t i = 0; i < 12; ++i) captioned.emplace_back(i, i * 5 % 12);
+    const at::Tensor scores = *ScoresOfTeacher(teacher, captioned);
+    REQUIRE_FALSE(scores.requires_grad());
+    for (size_t i = 0; i < captioned.size(); ++i) {
+      const auto [caption, picture] = captioned[i];
+      const PreparedText text = network.PrepareText(teacher.text(caption));
+      const FeatureRows image = network.PrepareImage(*teacher.ReadImage(picture));
+      const at::Tensor head =
+          network.ScorePairs({{teacher.text(caption), &text, {image.begin(), image.end()}}})[0];
+      // The probability of a match that each stands for.
+      const double p = head.numel() == 2             ? at::softmax(head, 0)[1].item<double>()
+                       : bundle.manifest.has_sgraf() ? head[0].item<double>()
+                                                     : at::sigmoid(head[0]).item<double>();
+      REQUIRE(at::sigmoid(scores[i]).item<double>() == Approx(p).epsilon(1e-3).margin(1e-5));
+    }
+  }
 }
 
 TEST_CASE("a bundle that is not there, or cannot do what it is for, is named") {
