@@ -21,6 +21,7 @@
 #include "common/models/family_models.h"
 #include "common/models/lightningdot/net.h"
 #include "common/models/network/executor.h"
+#include "common/models/network/masked_network.h"
 #include "common/models/network/network_host.h"
 #include "common/models/network/packing.h"
 #include "common/models/network/tensor_gate.h"
@@ -28,7 +29,7 @@
 namespace sightline {
 namespace {
 
-class LightningDotNetwork : public BiEncoderNetwork {
+class LightningDotNetwork : public BiEncoderNetwork, public MaskedNetwork {
  public:
   LightningDotNetwork(const bundle::v1::ModelBundleManifest& manifest,
                       std::shared_ptr<const TextInput> text,
@@ -56,32 +57,77 @@ class LightningDotNetwork : public BiEncoderNetwork {
   }
 
   at::Tensor EncodeTexts(absl::Span<const TokenSpan> texts) const override {
+    return net_->text().Project(text_executor_->Run(TextParts(texts), Readout::kFirstRows));
+  }
+
+  at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
+    std::vector<ShownImage> shown;
+    for (const ImageNumbers* image : images) shown.push_back({image, {}});
+    return net_->image().Project(image_executor_->Run(ImageParts(shown, {}), Readout::kFirstRows));
+  }
+
+  bool has_two_towers() const override { return true; }
+  bool reads_scene_text() const override { return reads_scene_text_; }
+
+  LastRows TextRows(absl::Span<const TokenSpan> texts) const override {
+    const PackedParts packed = TextParts(texts);
+    LastRows last;
+    last.rows = text_executor_->Run(packed, Readout::kAllRows);
+    last.text = BeginsOf(packed.lengths);
+    return last;
+  }
+
+  LastRows ImageRows(absl::Span<const ShownImage> images,
+                     const at::Tensor& hidden_feature) const override {
+    const PackedParts packed = ImageParts(images, hidden_feature);
+    LastRows last;
+    last.rows = image_executor_->Run(packed, Readout::kAllRows);
+    last.text = BeginsOf(packed.lengths);
+    for (size_t i = 0; i < images.size(); ++i) {
+      last.regions.push_back(last.text[i] + 1);
+      last.ids.push_back(last.regions[i] + images[i].image->regions.count);
+    }
+    return last;
+  }
+
+  LastRows PairRows(absl::Span<const TokenSpan>, absl::Span<const ShownImage>,
+                    const at::Tensor&) const override {
+    return {};
+  }
+
+  at::Tensor text_words() const override { return net_->text().trunk().words(); }
+  at::Tensor image_words() const override { return net_->image().trunk().words(); }
+  at::Tensor region_weight() const override { return net_->image().trunk().feature_weight(); }
+
+ private:
+  PackedParts TextParts(absl::Span<const TokenSpan> texts) const {
     std::vector<SequenceParts> sequences;
     for (const TokenSpan text : texts) {
       sequences.push_back({net_->text().trunk().TextRows(gate_.Ids(text))});
     }
-    return net_->text().Project(text_executor_->Run(Pack(sequences), Readout::kFirstRows));
+    return Pack(sequences);
   }
 
-  at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
+  PackedParts ImageParts(absl::Span<const ShownImage> images,
+                         const at::Tensor& hidden_feature) const {
     UniterTrunkImpl& trunk = net_->image().trunk();
     const at::Tensor cls = trunk.TextRows(gate_.Ids({text_->cls_id()}));
     std::vector<SequenceParts> sequences;
-    for (const ImageNumbers* image : images) {
+    for (const ShownImage& shown : images) {
+      const RegionNumbers& regions = shown.image->regions;
       SequenceParts parts = {
-          cls,
-          trunk.RegionRows(gate_.Rows(image->regions.features, reading_.feature_size),
-                           gate_.Rows(image->regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
-      if (!image->ids.empty()) {
-        parts.push_back(trunk.TextRows(gate_.Ids(image->ids), scene_text_.first_position(),
+          cls, trunk.RegionRows(ShownFeatures(gate_.Rows(regions.features, reading_.feature_size),
+                                              shown.hidden, hidden_feature),
+                                gate_.Rows(regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
+      if (!shown.image->ids.empty()) {
+        parts.push_back(trunk.TextRows(gate_.Ids(shown.image->ids), scene_text_.first_position(),
                                        scene_text_.token_type()));
       }
       sequences.push_back(std::move(parts));
     }
-    return net_->image().Project(image_executor_->Run(Pack(sequences), Readout::kFirstRows));
+    return Pack(sequences);
   }
 
- private:
   const std::shared_ptr<const TextInput> text_;
   const std::shared_ptr<LightningDotNetImpl> net_;
   const TensorGate gate_;
@@ -96,7 +142,8 @@ absl::StatusOr<NetworkParts> MakeLightningDot(const ModelBundle& bundle, Network
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(parts.gate, host->BlocksGate());
-  ASSIGN_OR_RETURN(auto net, host->Load<LightningDotNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(auto net,
+                   host->Load<LightningDotNetImpl>(bundle, PretrainingHeadNames(), parts.gate));
   ASSIGN_OR_RETURN(auto text, host->Executor(net->text().trunk().encoder()));
   ASSIGN_OR_RETURN(auto image, host->Executor(net->image().trunk().encoder()));
   parts.network = std::make_unique<LightningDotNetwork>(

@@ -26,6 +26,8 @@ class TextTrunkImpl : public torch::nn::Module {
   explicit TextTrunkImpl(const bundle::v1::TransformerSpec& spec);
   torch::Tensor TextRows(const torch::Tensor& ids) { return embeddings_(ids); }
   const BertEncoder& encoder() const { return encoder_; }
+  // The word table, V x H.
+  torch::Tensor words() const { return embeddings_->named_parameters()["word_embeddings.weight"]; }
 
  private:
   BertEmbeddings embeddings_;

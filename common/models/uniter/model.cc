@@ -12,6 +12,7 @@
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/network/executor.h"
+#include "common/models/network/masked_network.h"
 #include "common/models/network/network_host.h"
 #include "common/models/network/packing.h"
 #include "common/models/network/tensor_gate.h"
@@ -20,7 +21,7 @@
 namespace sightline {
 namespace {
 
-class UniterNetwork : public CrossEncoderNetwork {
+class UniterNetwork : public CrossEncoderNetwork, public MaskedNetwork {
  public:
   UniterNetwork(const bundle::v1::ModelBundleManifest& manifest, std::shared_ptr<UniterNetImpl> net,
                 const TensorGate& gate, std::unique_ptr<const TransformerExecutor> executor)
@@ -41,9 +42,7 @@ class UniterNetwork : public CrossEncoderNetwork {
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {
-    return {net_->trunk().RegionRows(
-        gate_.Rows(image.regions.features, reading_.feature_size),
-        gate_.Rows(image.regions.boxes, BoxNumberCount(BoxForm::kUniter)))};
+    return {RegionRows({&image, {}}, {})};
   }
 
   PreparedText PrepareText(TokenSpan ids) const override {
@@ -57,7 +56,41 @@ class UniterNetwork : public CrossEncoderNetwork {
     return net_->Head(net_->Pooled(first));
   }
 
+  bool has_two_towers() const override { return false; }
+  bool reads_scene_text() const override { return false; }
+  LastRows TextRows(absl::Span<const TokenSpan>) const override { return {}; }
+  LastRows ImageRows(absl::Span<const ShownImage>, const at::Tensor&) const override { return {}; }
+
+  LastRows PairRows(absl::Span<const TokenSpan> texts, absl::Span<const ShownImage> images,
+                    const at::Tensor& hidden_feature) const override {
+    std::vector<SequenceParts> sequences;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      sequences.push_back(
+          {net_->trunk().TextRows(gate_.Ids(texts[i])), RegionRows(images[i], hidden_feature)});
+    }
+    const PackedParts packed = Pack(sequences);
+    LastRows last;
+    last.rows = executor_->Run(packed, Readout::kAllRows);
+    last.text = last.regions = BeginsOf(packed.lengths);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      last.regions[i] += static_cast<int64_t>(texts[i].size());
+    }
+    return last;
+  }
+
+  at::Tensor text_words() const override { return net_->trunk().words(); }
+  at::Tensor image_words() const override { return net_->trunk().words(); }
+  at::Tensor region_weight() const override { return net_->trunk().feature_weight(); }
+
  private:
+  at::Tensor RegionRows(const ShownImage& shown, const at::Tensor& hidden_feature) const {
+    const RegionNumbers& regions = shown.image->regions;
+    return net_->trunk().RegionRows(
+        ShownFeatures(gate_.Rows(regions.features, reading_.feature_size), shown.hidden,
+                      hidden_feature),
+        gate_.Rows(regions.boxes, BoxNumberCount(BoxForm::kUniter)));
+  }
+
   const std::shared_ptr<UniterNetImpl> net_;
   const TensorGate gate_;
   const std::unique_ptr<const TransformerExecutor> executor_;
@@ -69,7 +102,7 @@ absl::StatusOr<NetworkParts> MakeUniter(const ModelBundle& bundle, NetworkHost* 
   NetworkParts parts;
   ASSIGN_OR_RETURN(parts.text, TextInput::Create(bundle));
   ASSIGN_OR_RETURN(parts.gate, host->BlocksGate());
-  ASSIGN_OR_RETURN(auto net, host->Load<UniterNetImpl>(bundle, {}, parts.gate));
+  ASSIGN_OR_RETURN(auto net, host->Load<UniterNetImpl>(bundle, PretrainingHeadNames(), parts.gate));
   ASSIGN_OR_RETURN(auto executor, host->Executor(net->trunk().encoder()));
   parts.network = std::make_unique<UniterNetwork>(bundle.manifest, std::move(net), parts.gate,
                                                   std::move(executor));

@@ -27,6 +27,8 @@ class UniterRegionsImpl : public torch::nn::Module {
   // R x region_feature_size and R x 7 -> R x H.  `type_row` is the word side's row 1.
   torch::Tensor forward(const torch::Tensor& features, const torch::Tensor& boxes,
                         const torch::Tensor& type_row);
+  // Of what reads features, H x region_feature_size.
+  torch::Tensor feature_weight() const { return features_->weight; }
 
  private:
   RegionLinear features_;
@@ -49,6 +51,9 @@ class UniterTrunkImpl : public torch::nn::Module {
   }
   const BertEncoder& encoder() const { return encoder_; }
   BertPooler& pooler() { return pooler_; }
+  // The tables that predictions are looked up in: V x H, H x region_feature_size.
+  torch::Tensor words() const { return embeddings_->named_parameters()["word_embeddings.weight"]; }
+  torch::Tensor feature_weight() const { return regions_->feature_weight(); }
 
  private:
   BertEmbeddings embeddings_;

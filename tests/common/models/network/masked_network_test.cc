@@ -1,0 +1,171 @@
+#include "common/models/network/masked_network.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/models/trainable.h"
+#include "tests/common/models/lightningdot/tiny.h"
+#include "tests/common/models/tiny_families.h"
+#include "tests/common/models/uniter/tiny.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kItems = 5;
+
+// A tiny learner without dropout, and inputs as it reads them.
+struct Fixture {
+  explicit Fixture(const TinyFamily& family) {
+    learner = *LoadTrainable(MakeTinyBundle(store.path(), family), {});
+    network = MaskedNetworkOf(*learner->network);
+    for (int i = 0; i < kItems; ++i) {
+      images.push_back(*learner->network->ReadImage(TinyImage(family, i + 1)));
+      texts.push_back(learner->text->Tokenize(TinyText(i))->ids);
+    }
+    for (const std::vector<int32_t>& text : texts) spans.emplace_back(text);
+    for (const ImageNumbers& image : images) {
+      shown.push_back({&image, {}});
+      pointers.push_back(&image);
+    }
+  }
+
+  const TempDir store;
+  std::unique_ptr<TrainableNetwork> learner;
+  const MaskedNetwork* network = nullptr;
+  std::vector<ImageNumbers> images;
+  std::vector<std::vector<int32_t>> texts;
+  std::vector<TokenSpan> spans;
+  std::vector<ShownImage> shown;
+  std::vector<const ImageNumbers*> pointers;
+};
+
+void RequireClose(const at::Tensor& actual, const at::Tensor& expected) {
+  REQUIRE(actual.sizes() == expected.sizes());
+  REQUIRE(at::allclose(actual, expected, 1e-4, 1e-5));
+}
+
+// The same image with its first and its last region exchanged.
+ImageNumbers Exchanged(const ImageNumbers& image) {
+  ImageNumbers other = image;
+  RegionNumbers& regions = other.regions;
+  const auto exchange = [&](std::vector<float>* numbers) {
+    const auto width = static_cast<int64_t>(numbers->size()) / regions.count;
+    for (int64_t k = 0; k < width; ++k) {
+      std::swap((*numbers)[k], (*numbers)[(regions.count - 1) * width + k]);
+    }
+  };
+  exchange(&regions.features);
+  exchange(&regions.boxes);
+  return other;
+}
+
+TEST_CASE("who is learnt with parts hidden: two towers, one stream, and nobody else") {
+  const at::NoGradGuard no_grad;
+  Fixture towers(TinySceneText()), stream(TinyUniter());
+  REQUIRE(towers.network->has_two_towers());
+  REQUIRE(towers.network->reads_scene_text());
+  REQUIRE_FALSE(Fixture(TinyLightningDot()).network->reads_scene_text());
+  REQUIRE_FALSE(stream.network->has_two_towers());
+  for (const TinyFamily& family : TinyFamilies()) {
+    if (family.manifest.family() == "sgraf" || family.manifest.family() == "m3p") {
+      REQUIRE(Fixture(family).network == nullptr);
+    }
+  }
+}
+
+TEST_CASE("towers' [CLS] rows are what their embeddings are made of") {
+  const at::NoGradGuard no_grad;
+  // Without a projection the row is the embedding.
+  Fixture of(TinyLightningDot());
+  const LastRows texts = of.network->TextRows(of.spans);
+  const LastRows images = of.network->ImageRows(of.shown, {});
+  const auto at_cls = [](const LastRows& last) {
+    return last.rows.index_select(0, at::tensor(last.text, at::kLong));
+  };
+  RequireClose(at_cls(texts), of.learner->network->EncodeTexts(of.spans));
+  RequireClose(at_cls(images), of.learner->network->EncodeImages(of.pointers));
+  int64_t rows = 0;
+  for (const std::vector<int32_t>& text : of.texts) rows += static_cast<int64_t>(text.size());
+  REQUIRE(texts.rows.size(0) == rows);
+}
+
+TEST_CASE("rows of regions and of the words behind them lie where they are said to lie") {
+  const at::NoGradGuard no_grad;
+  Fixture towers(TinySceneText()), stream(TinyUniter());
+  for (const Fixture* of : {&towers, &stream}) {
+    const auto last = [&](const std::vector<ShownImage>& shown) {
+      return of->network->has_two_towers() ? of->network->ImageRows(shown, {})
+                                           : of->network->PairRows(of->spans, shown, {});
+    };
+    const LastRows before = last(of->shown);
+    for (int i = 0; i < kItems; ++i) {
+      // Regions have no order: exchanged, they exchange their rows, and nothing else happens.
+      const ImageNumbers other = Exchanged(of->images[i]);
+      std::vector<ShownImage> shown = of->shown;
+      shown[i].image = &other;
+      std::vector<int64_t> order(before.rows.size(0));
+      for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int64_t>(k);
+      std::swap(order[before.regions[i]],
+                order[before.regions[i] + of->images[i].regions.count - 1]);
+      RequireClose(last(shown).rows, before.rows.index_select(0, at::tensor(order, at::kLong)));
+    }
+  }
+  const LastRows images = towers.network->ImageRows(towers.shown, {});
+  for (int i = 0; i < kItems; ++i) {
+    const int64_t end = i + 1 < kItems ? images.text[i + 1] : images.rows.size(0);
+    REQUIRE(images.ids[i] + static_cast<int64_t>(towers.images[i].ids.size()) == end);
+  }
+}
+
+TEST_CASE("a hidden region shows the feature that is given, and nothing of its own") {
+  const at::NoGradGuard no_grad;
+  Fixture towers(TinyLightningDot()), stream(TinyUniter());
+  for (const Fixture* of : {&towers, &stream}) {
+    const std::vector<int64_t> hidden = {0};
+    const auto rows = [&](const std::vector<ImageNumbers>& images, const at::Tensor& feature) {
+      std::vector<ShownImage> shown;
+      for (const ImageNumbers& image : images) {
+        shown.push_back({&image, feature.defined() ? absl::MakeConstSpan(hidden)
+                                                   : absl::Span<const int64_t>()});
+      }
+      return of->network->has_two_towers() ? of->network->ImageRows(shown, feature).rows
+                                           : of->network->PairRows(of->spans, shown, feature).rows;
+    };
+    const at::Tensor feature = at::randn({10});
+    std::vector<ImageNumbers> replaced = of->images, changed = of->images;
+    for (int i = 0; i < kItems; ++i) {
+      for (int k = 0; k < 10; ++k) {
+        replaced[i].regions.features[k] = feature[k].item<float>();
+        changed[i].regions.features[k] += 1;
+      }
+    }
+    RequireClose(rows(of->images, feature), rows(replaced, {}));
+    RequireClose(rows(changed, feature), rows(of->images, feature));
+    REQUIRE_FALSE(at::allclose(rows(of->images, feature), rows(of->images, {})));
+  }
+}
+
+TEST_CASE("tables are those that the towers read with") {
+  Fixture towers(TinyLightningDot()), stream(TinyUniter());
+  const auto parameter = [](const Fixture& of, const std::string& name) {
+    return of.learner->module->named_parameters()[name];
+  };
+  REQUIRE(towers.network->text_words().is_same(
+      parameter(towers, "txt_model.bert.embeddings.word_embeddings.weight")));
+  REQUIRE(towers.network->image_words().is_same(
+      parameter(towers, "img_model.bert.embeddings.word_embeddings.weight")));
+  REQUIRE(towers.network->region_weight().is_same(
+      parameter(towers, "img_model.bert.img_embeddings.img_linear.weight")));
+  REQUIRE(stream.network->text_words().is_same(
+      parameter(stream, "uniter.embeddings.word_embeddings.weight")));
+  REQUIRE(stream.network->image_words().is_same(stream.network->text_words()));
+}
+
+}  // namespace
+}  // namespace sightline
