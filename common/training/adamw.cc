@@ -75,6 +75,10 @@ void AdamW::ZeroGradients() {
   }
 }
 
+void AdamW::ScaleGradients(const std::vector<size_t>& groups, double factor) {
+  for (const size_t group : groups) groups_[group].gradients.mul_(factor);
+}
+
 at::Tensor AdamW::Step(const std::vector<size_t>& groups, double rate) {
   at::NoGradGuard no_grad;
   std::vector<at::Tensor> norms;

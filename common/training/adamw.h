@@ -44,6 +44,9 @@ class AdamW {
   // Gradients to zero.  Backward passes then add to them.
   void ZeroGradients();
 
+  // Multiplies the gradients of these groups, as for a mean of those that were added up.
+  void ScaleGradients(const std::vector<size_t>& groups, double factor);
+
   // One step of these groups; the rest stays as it is.  Returns the gradient's norm over
   // them before clipping, a scalar on the device.
   at::Tensor Step(const std::vector<size_t>& groups, double rate);

@@ -231,11 +231,7 @@ absl::StatusOr<Loss> OfPairs(const Objective& objective, const BatchLossOptions&
     const at::Tensor heads = PairLogitsOf(learner, network.ScorePairs(pairs));
     ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, InputOf(objective, batch, pass, heads),
                                                   options.objective));
-    const double share = static_cast<double>(pass.size()) / static_cast<double>(problems);
-    const at::Tensor value = loss.value * share;
-    value.backward();
-    const Loss part = WithoutGraph({value, loss.first * share});
-    sum = sum.value.defined() ? Loss{sum.value + part.value, sum.first + part.first} : part;
+    sum = AddedUp(sum, loss, static_cast<double>(pass.size()) / static_cast<double>(problems));
   }
   images.Backward();
   texts.Backward();

@@ -35,7 +35,7 @@ absl::Status FrozenModels::Add(const std::string& name, const NamedBundles& bund
   ASSIGN_OR_RETURN(model.network, LoadTrainable(*bundle->second, options));
   model.pairs = std::make_unique<LearntPairs>(&corpus, model.network.get());
   RETURN_IF_ERROR(model.pairs->ReadCaptions());
-  RETURN_IF_ERROR(CheckPictures(*model.pairs, call));
+  RETURN_IF_ERROR(model.pairs->ReadPictures(call));
   models_[name] = std::move(model);
   return absl::OkStatus();
 }

@@ -30,20 +30,25 @@ absl::StatusOr<ImageNumbers> LearntPairs::ReadImage(int64_t picture) const {
                       absl::StrCat(corpus_.item_id(picture), " ", numbers.status().message()));
 }
 
-absl::Status CheckPictures(const LearntPairs& pairs, const CallContext& call) {
+absl::Status LearntPairs::ReadPictures(const CallContext& call) {
   constexpr size_t kMostNamed = 10;
   std::vector<std::string> problems;
   int64_t count = 0;
-  for (int64_t i = 0; i < pairs.corpus().picture_count(); ++i) {
+  for (int64_t i = 0; i < corpus_.picture_count(); ++i) {
     RETURN_IF_ERROR(call.Check("read the pictures"));
-    const absl::Status read = pairs.ReadImage(i).status();
-    if (read.ok()) continue;
+    const absl::StatusOr<ImageNumbers> read = ReadImage(i);
+    if (read.ok()) {
+      sizes_.push_back(
+          {static_cast<int32_t>(read->rows()), static_cast<int32_t>(read->ids.size())});
+      continue;
+    }
+    sizes_.emplace_back();
     ++count;
-    if (problems.size() < kMostNamed) problems.emplace_back(read.message());
+    if (problems.size() < kMostNamed) problems.emplace_back(read.status().message());
   }
   if (count == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      "the network cannot read ", count, " of ", pairs.corpus().picture_count(),
+      "the network cannot read ", count, " of ", corpus_.picture_count(),
       " pictures; leave them out, or take another model: ", absl::StrJoin(problems, "; "),
       count > static_cast<int64_t>(kMostNamed) ? "; ..." : ""));
 }

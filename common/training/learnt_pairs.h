@@ -15,8 +15,8 @@
 
 namespace sightline {
 
-// Captions' tokens are held in memory; pictures are read when they are asked for.  Immutable once
-// it has read the captions; as thread-safe as the network's ReadImage.
+// Captions' tokens are held in memory, of pictures how large they are; pictures are read when they
+// are asked for.  Immutable once it has read both; as thread-safe as the network's ReadImage.
 class LearntPairs {
  public:
   // Both outlive the object.
@@ -26,6 +26,10 @@ class LearntPairs {
   // Before text() is asked for.  InvalidArgument for a caption that the network cannot read, naming
   // its picture.
   absl::Status ReadCaptions();
+  // Reads every picture once, so that none ends a run that has learnt for hours, and before
+  // image_rows() is asked for.  InvalidArgument for pictures that the network cannot read, naming
+  // some; else the call's.
+  absl::Status ReadPictures(const CallContext& call);
 
   const PairCorpus& corpus() const { return corpus_; }
   const TrainableNetwork& learner() const { return learner_; }
@@ -33,16 +37,22 @@ class LearntPairs {
   TokenSpan text(int64_t caption) const { return tokens_[caption]; }
   // Errors as PairCorpus::ReadPicture and Network::ReadImage; they name the picture.
   absl::StatusOr<ImageNumbers> ReadImage(int64_t picture) const;
+  // ImageNumbers::rows() of it.
+  int64_t image_rows(int64_t picture) const { return sizes_[picture].rows; }
+  // Whether a network that reads the words in a picture reads any in this one.
+  bool HasSceneText(int64_t picture) const { return sizes_[picture].ids > 1; }
 
  private:
+  struct Size {
+    int32_t rows = 0;
+    int32_t ids = 0;  // the separator counts
+  };
+
   const PairCorpus& corpus_;
   const TrainableNetwork& learner_;
   std::vector<std::vector<int32_t>> tokens_;  // of each caption
+  std::vector<Size> sizes_;                   // of each picture
 };
-
-// Reads every picture once, so that none ends a run that has learnt for hours.  InvalidArgument for
-// pictures that the network cannot read, naming some; else the call's.
-absl::Status CheckPictures(const LearntPairs& pairs, const CallContext& call);
 
 }  // namespace sightline
 

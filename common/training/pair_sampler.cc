@@ -1,5 +1,6 @@
 #include "common/training/pair_sampler.h"
 
+#include <algorithm>
 #include <numeric>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,6 +14,18 @@ std::vector<int64_t> Iota(int64_t count) {
   std::vector<int64_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), int64_t{0});
   return numbers;
+}
+
+// Those of an epoch.
+std::vector<int64_t> ItemsOf(const PairCorpus& corpus, const PairDraws& draws) {
+  const bool captions = draws.unit == EpochUnit::kCaptions;
+  std::vector<int64_t> items = Iota(captions ? corpus.caption_count() : corpus.picture_count());
+  if (draws.wanted == nullptr) return items;
+  const auto unwanted = [&](int64_t item) {
+    return !draws.wanted(captions ? corpus.picture_of(item) : item);
+  };
+  items.erase(std::remove_if(items.begin(), items.end(), unwanted), items.end());
+  return items;
 }
 
 // Numbers in the order in which they were first named, and each one's place.
@@ -57,15 +70,36 @@ DrawnProblems ProblemsOf(const std::vector<CaptionedPicture>& pairs) {
   return problems;
 }
 
-PairSampler::PairSampler(const PairCorpus* corpus, EpochUnit unit, uint64_t seed)
+PairSampler::PairSampler(const PairCorpus* corpus, const PairDraws& draws, uint64_t seed)
     : corpus_(*corpus),
-      unit_(unit),
+      unit_(draws.unit),
       seed_(seed),
       all_pictures_(Iota(corpus->picture_count())),
-      all_captions_(Iota(corpus->caption_count())) {}
+      all_captions_(Iota(corpus->caption_count())),
+      items_(ItemsOf(*corpus, draws)) {
+  if (draws.batch_rows > 0) MakeRowBatches(draws);
+}
+
+// A picture has as many rows as with its longest caption, whichever is drawn, so that batches do
+// not depend on the draw.
+void PairSampler::MakeRowBatches(const PairDraws& draws) {
+  std::vector<int64_t> lengths;
+  for (const int64_t item : items_) {
+    if (unit_ == EpochUnit::kCaptions) {
+      lengths.push_back(draws.rows(item));
+      continue;
+    }
+    int64_t longest = 0;
+    for (int64_t i = 0; i < corpus_.caption_count(item); ++i) {
+      longest = std::max(longest, draws.rows(corpus_.first_caption(item) + i));
+    }
+    lengths.push_back(longest);
+  }
+  row_batches_ = std::make_unique<RowBatches>(lengths, draws.batch_rows, seed_);
+}
 
 int64_t PairSampler::epoch_size() const {
-  return unit_ == EpochUnit::kCaptions ? corpus_.caption_count() : corpus_.picture_count();
+  return static_cast<int64_t>(items_.size());
 }
 
 int64_t PairSampler::ItemAt(int64_t place) {
@@ -76,7 +110,7 @@ int64_t PairSampler::ItemAt(int64_t place) {
     random.ShuffleFirst(epoch_size(), &order_);
     epoch_ = epoch;
   }
-  return order_[place % epoch_size()];
+  return items_[order_[place % epoch_size()]];
 }
 
 std::pair<int64_t, int64_t> PairSampler::PairOf(int64_t item, Random* random) const {
@@ -89,6 +123,17 @@ DrawnBatch PairSampler::Batch(int64_t step, int64_t size) {
   Random random(SeedOf(seed_, RandomStream::kBiBatch, step));
   for (int64_t place = step * size; place < (step + 1) * size; ++place) {
     const auto [caption, picture] = PairOf(ItemAt(place), &random);
+    batch.captions.push_back(caption);
+    batch.pictures.push_back(picture);
+  }
+  return batch;
+}
+
+DrawnBatch PairSampler::BatchOfRows(int64_t step) {
+  DrawnBatch batch;
+  Random random(SeedOf(seed_, RandomStream::kBiBatch, step));
+  for (const int64_t item : row_batches_->Batch(step)) {
+    const auto [caption, picture] = PairOf(items_[item], &random);
     batch.captions.push_back(caption);
     batch.pictures.push_back(picture);
   }

@@ -6,12 +6,15 @@
 #define SIGHTLINE_COMMON_TRAINING_PAIR_SAMPLER_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "common/training/nearest_wrong.h"
 #include "common/training/pair_corpus.h"
 #include "common/training/random.h"
+#include "common/training/row_batches.h"
 
 namespace sightline {
 
@@ -57,11 +60,24 @@ struct ProblemDraws {
   const NearestWrong* mined = nullptr;  // null only if `nearest` is 0
 };
 
+// Which pairs are drawn, and how many at once.
+struct PairDraws {
+  EpochUnit unit = EpochUnit::kCaptions;
+  // Pictures that are drawn, of which there is one at least; null: all.
+  std::function<bool(int64_t picture)> wanted;
+  // Most rows of a batch, RowBatches'; 0: batches are of a size.
+  int64_t batch_rows = 0;
+  // Rows of a caption with its picture, where there is such a limit.
+  std::function<int64_t(int64_t caption)> rows;
+};
+
 // Not thread-safe: remembers the order of the last epoch that was asked for.
 class PairSampler {
  public:
   // `corpus` outlives the object.
-  PairSampler(const PairCorpus* corpus, EpochUnit unit, uint64_t seed);
+  PairSampler(const PairCorpus* corpus, const PairDraws& draws, uint64_t seed);
+  PairSampler(const PairCorpus* corpus, EpochUnit unit, uint64_t seed)
+      : PairSampler(corpus, PairDraws{unit, nullptr, 0, nullptr}, seed) {}
 
   // Items of an epoch.
   int64_t epoch_size() const;
@@ -73,6 +89,10 @@ class PairSampler {
   // Adds to the `step`-th batch's pictures those that are wrong for a caption of it, `count` drawn
   // from the nearest of each, as far as there are so many; each picture once.
   void AddNearest(int64_t step, int64_t count, const NearestWrong& mined, DrawnBatch* batch) const;
+
+  // Likewise, as many as fit into the draws' batch_rows, of like lengths.
+  // REQUIRES: that there is such a limit.
+  DrawnBatch BatchOfRows(int64_t step);
 
   // The `step`-th batch of so many problems.  What may be right (MayBeRight) is no wrong one.
   // REQUIRES: the corpus passes CheckTellable.
@@ -87,6 +107,7 @@ class PairSampler {
   int64_t WrongCaption(int64_t picture, Random* random) const;
 
  private:
+  void MakeRowBatches(const PairDraws& draws);
   int64_t ItemAt(int64_t place);
   std::pair<int64_t, int64_t> PairOf(int64_t item, Random* random) const;
   void AddProblem(CaptionedPicture right, bool wrong_captions, const ProblemDraws& draws,
@@ -96,6 +117,8 @@ class PairSampler {
   const EpochUnit unit_;
   const uint64_t seed_;
   const std::vector<int64_t> all_pictures_, all_captions_;
+  const std::vector<int64_t> items_;  // captions or pictures that are drawn
+  std::unique_ptr<RowBatches> row_batches_;
   int64_t epoch_ = -1;
   std::vector<int64_t> order_;  // of epoch_
 };

@@ -28,8 +28,8 @@ class PairTask : public RecipeTask {
         setting_(setting),
         recipe_(setting.recipe->tasks[i]),
         pairs_(*setting.pairs),
-        seed_(SeedOf(setting.recipe->seed, RandomStream::kTaskDraws, i)),
-        sampler_(&pairs_.corpus(), recipe_.unit, seed_) {}
+        seed_(SeedOfTask(setting, i)),
+        sampler_(SamplerOf(setting, i)) {}
 
   absl::StatusOr<TaskStep> AddGradients(int64_t number) override {
     ASSIGN_OR_RETURN(const Shown shown, Show(number));
@@ -41,7 +41,8 @@ class PairTask : public RecipeTask {
     TaskStep step;
     ASSIGN_OR_RETURN(step.loss, sightline::AddGradients(objective(), options, shown.batch,
                                                         pairs_.learner(), setting_.log_scale));
-    step.items = recipe_.batch;
+    step.items =
+        IsOfProblems(objective()) ? recipe_.batch : static_cast<int64_t>(shown.batch.texts.size());
     return step;
   }
 
@@ -61,7 +62,7 @@ class PairTask : public RecipeTask {
       shown.batch.pairs = std::move(problems.pairs);
       shown.batch.candidates = recipe_.candidates;
     } else {
-      drawn = sampler_.Batch(number, recipe_.batch);
+      drawn = DrawBatch(recipe_, number, &sampler_);
       if (recipe_.nearest > 0) {
         sampler_.AddNearest(number, recipe_.nearest, *setting_.nearest, &drawn);
       }

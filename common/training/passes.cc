@@ -1,5 +1,7 @@
 #include "common/training/passes.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -20,6 +22,22 @@ std::vector<std::vector<int64_t>> PassesOf(const std::vector<int64_t>& lengths, 
     passes.back().push_back(item);
   }
   return passes;
+}
+
+Loss PartOf(const Loss& loss, double share) {
+  return {loss.value * share, loss.first.defined() ? loss.first * share : at::Tensor()};
+}
+
+Loss SumOf(const Loss& a, const Loss& b) {
+  if (!a.value.defined()) return b;
+  const bool ranked = a.first.defined() && b.first.defined();
+  return {a.value + b.value, ranked ? a.first + b.first : at::Tensor()};
+}
+
+Loss AddedUp(const Loss& sum, const Loss& pass, double share) {
+  const Loss part = PartOf(pass, share);
+  part.value.backward();
+  return SumOf(sum, {part.value.detach(), part.first.defined() ? part.first.detach() : part.first});
 }
 
 }  // namespace sightline

@@ -1,17 +1,28 @@
 // A batch in passes that fit into memory.
 //
-// No torch in here.
+// Includes torch: only .cc files of common/training and its tests include this.
 #ifndef SIGHTLINE_COMMON_TRAINING_PASSES_H_
 #define SIGHTLINE_COMMON_TRAINING_PASSES_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "common/training/objectives/loss.h"
+
 namespace sightline {
 
 // Items of these lengths in passes of at most `pass_rows` rows, padding included, unless one item
 // has more; 0: one pass.  Neighbours have like lengths, so that little is padding.
 std::vector<std::vector<int64_t>> PassesOf(const std::vector<int64_t>& lengths, int64_t pass_rows);
+
+// What the `share`-th part of a batch says of the whole, and what two parts say together, of which
+// the first may be none at all.
+Loss PartOf(const Loss& loss, double share);
+Loss SumOf(const Loss& a, const Loss& b);
+
+// The gradients of a pass whose loss counts as `share` of the batch's, added to those of the
+// leaves, and what it says of the batch, without its graph, added to `sum`.
+Loss AddedUp(const Loss& sum, const Loss& pass, double share);
 
 }  // namespace sightline
 

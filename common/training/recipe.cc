@@ -18,6 +18,16 @@ std::string PrefixOf(size_t task) {
   return absl::StrCat("tasks.", task, ".");
 }
 
+bool PredictsWords(const Objective& objective) {
+  return objective.predicted == Predicted::kTokens ||
+         objective.predicted == Predicted::kSceneTokens;
+}
+
+bool IsMasked(const Objective& objective) {
+  return PredictsWords(objective) || objective.predicted == Predicted::kRegionFeatures ||
+         objective.predicted == Predicted::kRegionClasses;
+}
+
 // What an objective of this kind does not look at must be as it was.
 void CheckUnread(const std::string& prefix, const Objective& objective, const TaskRecipe& task,
                  OptionChecker* checker) {
@@ -26,16 +36,24 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
     checker->Require(as_usual, absl::StrCat(prefix, name, " is set, but ", task.objective,
                                             " does not look at it"));
   };
-  if (IsOfProblems(objective)) {
-    require(!task.counts_relatives, "counts_relatives");
-  } else {
-    require(task.candidates == usual.candidates, "candidates");
-    require(task.sides == usual.sides, "sides");
-    require(task.text_negatives == usual.text_negatives, "text_negatives");
-  }
+  const bool of_problems = IsOfProblems(objective);
+  const bool of_matches = objective.predicted == Predicted::kMatch;
+  const bool masked = IsMasked(objective);
+  require(!task.counts_relatives || !(of_problems || of_matches || masked), "counts_relatives");
+  require(task.batch_rows == usual.batch_rows || !of_problems, "batch_rows");
+  require(task.candidates == usual.candidates || of_problems, "candidates");
+  require(task.sides == usual.sides || of_problems, "sides");
+  require(task.text_negatives == usual.text_negatives || of_problems || of_matches,
+          "text_negatives");
   require(task.mined_from == 0 || objective.reads == ObjectiveReads::kPairLogits, "mined_from");
   require(task.teacher.empty() || objective.reads_teacher, "teacher");
   require(task.student == usual.student || objective.reads_teacher, "student");
+  require(task.wrong_share == usual.wrong_share || of_matches, "wrong_share");
+  require(task.masked_share == usual.masked_share || masked, "masked_share");
+  require(task.other_tower == usual.other_tower || masked, "other_tower");
+  require(task.word_table == usual.word_table || objective.predicted == Predicted::kTokens,
+          "word_table");
+  require(!task.co_mask || objective.predicted == Predicted::kTokens, "co_mask");
   require(task.margin < 0 || objective.reads_margin, "margin");
   require(task.temperature < 0 || objective.reads_temperature, "temperature");
 }
@@ -81,14 +99,16 @@ void CheckTask(const std::string& prefix, const TaskRecipe& task, const MiningOp
     checker->Require(false, absl::StrCat(prefix, "objective: ", objective.status().message()));
     return;
   }
-  checker->Require(
-      (*objective)->reads != ObjectiveReads::kPredictions || (*objective)->reads_teacher,
-      absl::StrCat(prefix, "objective ", task.objective,
-                   " is not one of texts and images as they are"));
   checker->Require(!(*objective)->reads_teacher || !task.teacher.empty(),
                    absl::StrCat(prefix, "teacher is missing: ", task.objective,
                                 " learns from another bundle, a folder or the id of one in the "
                                 "store"));
+  checker->Require((*objective)->predicted != Predicted::kRegionClasses,
+                   absl::StrCat(prefix, "objective ", task.objective,
+                                " needs soft labels of regions, which no corpus carries; give its "
+                                "share to mrfr"));
+  checker->Require(task.batch_rows == 0 || task.batch == TaskRecipe().batch,
+                   absl::StrCat(prefix, "batch is set, but batch_rows says how much is shown"));
   CheckUnread(prefix, **objective, task, checker);
   CheckNegatives(prefix, **objective, task, mining, checker);
   const absl::Status options = CheckObjectiveOptions(**objective, OptionsOf(**objective, task));
@@ -123,6 +143,13 @@ bool TeachesTowers(const Objective& objective, const TaskRecipe& task) {
          objective.reads == ObjectiveReads::kScaledTowerRows;
 }
 
+bool TeachesPairs(const Objective& objective, const TaskRecipe& task) {
+  if (objective.reads_teacher) return task.student == Student::kPairs;
+  return objective.reads == ObjectiveReads::kPairLogits ||
+         objective.reads == ObjectiveReads::kScoreMatrix ||
+         objective.predicted == Predicted::kMatch;
+}
+
 bool MinesNearest(const Recipe& recipe) {
   return std::any_of(recipe.tasks.begin(), recipe.tasks.end(),
                      [](const TaskRecipe& task) { return task.nearest > 0; });
@@ -134,6 +161,7 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   v->Number(prefix + "share", &task->share, 1e-6, 1e6);
   // Of towers their square is a matrix.
   v->Count(prefix + "batch", &task->batch, 1, 1 << 16);
+  v->Count(prefix + "batch_rows", &task->batch_rows, 0, 1 << 18);
   VisitChoice(prefix + "unit", {"captions", "pictures"}, &task->unit, v);
   v->Flag(prefix + "counts_relatives", &task->counts_relatives);
   v->Count(prefix + "candidates", &task->candidates, 2, 4096);
@@ -142,6 +170,11 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   v->Count(prefix + "mined_from", &task->mined_from, 0, 4096);
   v->Count(prefix + "nearest", &task->nearest, 0, 4096);
   VisitChoice(prefix + "student", {"pairs", "towers"}, &task->student, v);
+  v->Number(prefix + "wrong_share", &task->wrong_share, 0, 1);
+  v->Number(prefix + "masked_share", &task->masked_share, 1e-3, 1);
+  VisitChoice(prefix + "other_tower", {"none", "add", "multiply"}, &task->other_tower, v);
+  VisitChoice(prefix + "word_table", {"image", "text"}, &task->word_table, v);
+  v->Flag(prefix + "co_mask", &task->co_mask);
 }
 
 void VisitRecipe(Recipe* recipe, OptionVisitor* v) {
@@ -153,6 +186,7 @@ void VisitRecipe(Recipe* recipe, OptionVisitor* v) {
   VisitAdamW("adamw", &recipe->adamw, v);
   v->Number("dropout", &recipe->dropout, -1, 0.9);
   VisitChoice("precision", {"float32", "bfloat16"}, &recipe->precision, v);
+  v->Count("accumulation", &recipe->accumulation, 1, 1 << 16);
   v->Count("pass_rows", &recipe->pass_rows, 0, kMostCount);
   v->Number("initial_temperature", &recipe->initial_temperature, 0.01, 1);
   // By which looks are chosen among.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/training/objectives/masking.h"
 #include "common/training/pair_sampler.h"
 #include "common/training/training_options.h"
 
@@ -27,12 +28,15 @@ struct TaskRecipe {
   double share = 1;
   // Captions with their pictures; of an objective over pairs, problems.
   int64_t batch = 96;
+  // Instead: as many captions with their pictures, of like lengths, as fit into so many rows
+  // (tokens and regions); 0: by number.
+  int64_t batch_rows = 0;
   EpochUnit unit = EpochUnit::kCaptions;
   // Of objectives over a batch: whether what may be right for a caption counts as wrong all the
   // same, as LightningDOT's code has it.
   bool counts_relatives = false;
   // Of objectives over pairs: pairs of a problem, which side the wrong ones change, and, of one,
-  // the probability that it is the caption.
+  // the probability that it is the caption.  Of matching the last, and how many pairs are wrong.
   int64_t candidates = 2;
   WrongSides sides = WrongSides::kOne;
   double text_negatives = 0.5;
@@ -47,6 +51,14 @@ struct TaskRecipe {
   // to score as it does.
   std::string teacher;
   Student student = Student::kPairs;
+  double wrong_share = 0.5;
+  // Of objectives of hidden words and regions: the probability with which each is hidden; of two
+  // towers, what a row is given of the other one, and by whose table a text's words are predicted;
+  // and whether the words in a picture are hidden with the caption's.
+  double masked_share = 0.15;
+  GlobalVector other_tower = GlobalVector::kNone;
+  WordTable word_table = WordTable::kImage;
+  bool co_mask = false;
 };
 
 enum class TaskOrder {
@@ -76,6 +88,9 @@ struct Recipe {
   // Of all dropout layers; negative: each as its paper has it.
   double dropout = -1;
   Precision precision = Precision::kFloat32;
+  // Batches of a step, all of one task: their gradients' mean is what it goes by.  A loss that sees
+  // a whole batch sees each by itself.
+  int64_t accumulation = 1;
   // Rows (tokens and regions) that are computed at once; 0: whatever a batch has.
   int64_t pass_rows = 0;
   // Of objectives with a learned scale.

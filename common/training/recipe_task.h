@@ -8,14 +8,18 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "common/bundle/model_bundle.h"
 #include "common/training/frozen_models.h"
 #include "common/training/learnt_pairs.h"
 #include "common/training/nearest_wrong.h"
+#include "common/training/objectives/heads.h"
 #include "common/training/objectives/loss.h"
 #include "common/training/objectives/registry.h"
+#include "common/training/pair_sampler.h"
 #include "common/training/recipe.h"
 
 namespace sightline {
@@ -27,6 +31,9 @@ struct TaskSetting {
   at::Tensor log_scale;  // of objectives with a learned scale; on the network's device
   const FrozenModels* frozen = nullptr;   // with all teachers of the recipe
   const NearestWrong* nearest = nullptr;  // of recipes of which a task asks for it
+  // What the recipe's objectives predict by (pretraining.h).
+  PretrainingHeads heads{nullptr};
+  const ModelBundle* start = nullptr;  // what the network was made of
 };
 
 struct TaskStep {
@@ -52,6 +59,17 @@ class RecipeTask {
  private:
   const Objective& objective_;
 };
+
+// For the parts of tasks.
+
+// Of all that task `i` draws.
+uint64_t SeedOfTask(const TaskSetting& setting, size_t i);
+// Of the task's pairs, those of pictures that are `wanted`, of which there is one at least; null:
+// all.  What it draws from outlives it.
+PairSampler SamplerOf(const TaskSetting& setting, size_t i,
+                      std::function<bool(int64_t picture)> wanted = nullptr);
+// The captions with their pictures that batch `number` shows.
+DrawnBatch DrawBatch(const TaskRecipe& recipe, int64_t number, PairSampler* sampler);
 
 // Number `i` of the recipe's tasks.  InvalidArgument for an objective that there is not, or pairs
 // that it cannot be learnt from.

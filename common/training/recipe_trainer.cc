@@ -17,6 +17,7 @@
 #include "common/base/status_macros.h"
 #include "common/models/inference.h"
 #include "common/models/network/autocast.h"
+#include "common/models/network/masked_network.h"
 #include "common/models/network/weights.h"
 #include "common/models/trainable.h"
 #include "common/training/adamw.h"
@@ -24,6 +25,8 @@
 #include "common/training/frozen_models.h"
 #include "common/training/learnt_pairs.h"
 #include "common/training/negative_miner.h"
+#include "common/training/passes.h"
+#include "common/training/pretraining.h"
 #include "common/training/recipe_task.h"
 #include "common/training/run_checkpoint.h"
 #include "common/training/schedule.h"
@@ -38,6 +41,7 @@ constexpr char kBestStepFact[] = "best_step", kBestScoreFact[] = "best_score";
 // Goes up when the same job would end in other weights.
 constexpr int kTrainerVersion = 1;
 constexpr char kLogScale[] = "log_scale";
+constexpr char kHeads[] = "heads.";
 constexpr double kMostLogScale = 4.605170185988092;  // ln 100
 
 // One run, from the first step or a checkpoint to the bundle.
@@ -59,10 +63,10 @@ class RecipeTrainer {
   absl::StatusOr<RecipeResult> Run() {
     RETURN_IF_ERROR(pairs_.ReadCaptions());
     RETURN_IF_ERROR(LoadOthers());
+    RETURN_IF_ERROR(pairs_.ReadPictures(call_));
     RETURN_IF_ERROR(MakeTasks());
-    RETURN_IF_ERROR(CheckPictures(pairs_, call_));
     if (job_.development != nullptr) {
-      RETURN_IF_ERROR(CheckPictures(LearntPairs(job_.development, learner_.get()), call_));
+      RETURN_IF_ERROR(LearntPairs(job_.development, learner_.get()).ReadPictures(call_));
     }
     RETURN_IF_ERROR(MakeOptimizer());
     RETURN_IF_ERROR(Resume());
@@ -104,7 +108,10 @@ class RecipeTrainer {
     log_scale_ = at::full({}, -std::log(recipe_.initial_temperature),
                           at::TensorOptions().dtype(at::kFloat).device(device_))
                      .set_requires_grad(true);
-    TaskSetting setting = {&recipe_, &pairs_, log_scale_, &frozen_};
+    if (MaskedNetworkOf(*learner_->network) != nullptr) {
+      ASSIGN_OR_RETURN(heads_, MakePretrainingHeads(recipe_, *job_.start, device_));
+    }
+    TaskSetting setting = {&recipe_, &pairs_, log_scale_, &frozen_, nullptr, heads_, job_.start};
     if (miner_ != nullptr) setting.nearest = &miner_->nearest();
     for (size_t i = 0; i < recipe_.tasks.size(); ++i) {
       ASSIGN_OR_RETURN(tasks_.emplace_back(), NewRecipeTask(setting, i));
@@ -115,26 +122,38 @@ class RecipeTrainer {
     return absl::OkStatus();
   }
 
+  // All that learns, by the names that checkpoints have them under.
+  std::vector<NamedParameter> Parameters() const {
+    std::vector<NamedParameter> parameters;
+    for (const auto& item : learner_->module->named_parameters()) {
+      parameters.push_back({item.key(), item.value()});
+    }
+    if (heads_) {
+      for (const auto& item : heads_->named_parameters()) {
+        parameters.push_back({absl::StrCat(kHeads, item.key()), item.value()});
+      }
+    }
+    parameters.push_back({kLogScale, log_scale_});
+    return parameters;
+  }
+
   // Parameters that the same tasks teach form a group, so that a step leaves the others alone,
   // moments and decay included.  Who teaches what, a backward pass of each task says.
   absl::Status MakeOptimizer() {
     std::map<std::string, std::vector<bool>> taught;
-    const auto parameters = learner_->module->named_parameters();
+    std::vector<NamedParameter> parameters = Parameters();
     for (size_t i = 0; i < tasks_.size(); ++i) {
       RETURN_IF_ERROR(tasks_[i]->AddGradients(/*number=*/0).status());
-      const auto note = [&](const std::string& name, at::Tensor value) {
-        auto& by = taught.emplace(name, std::vector<bool>(tasks_.size())).first->second;
-        by[i] = value.grad().defined();
-        value.mutable_grad() = at::Tensor();
-      };
-      for (const auto& parameter : parameters) note(parameter.key(), parameter.value());
-      note(kLogScale, log_scale_);
+      for (NamedParameter& parameter : parameters) {
+        auto& by = taught.emplace(parameter.name, std::vector<bool>(tasks_.size())).first->second;
+        by[i] = parameter.value.grad().defined();
+        parameter.value.mutable_grad() = at::Tensor();
+      }
     }
     std::map<std::vector<bool>, std::vector<NamedParameter>> groups;
-    for (const auto& parameter : parameters) {
-      groups[taught[parameter.key()]].push_back({parameter.key(), parameter.value()});
+    for (const NamedParameter& parameter : parameters) {
+      groups[taught[parameter.name]].push_back(parameter);
     }
-    groups[taught[kLogScale]].push_back({kLogScale, log_scale_});
     std::vector<std::vector<NamedParameter>> in_order;
     for (const auto& [by, members] : groups) {
       for (size_t i = 0; i < tasks_.size(); ++i) {
@@ -168,10 +187,24 @@ class RecipeTrainer {
     return mined;
   }
 
+  // Of the `number`-th step of task `i`: the mean over its batches.
+  absl::StatusOr<TaskStep> AddGradientsOf(size_t i, int64_t number) {
+    const int64_t batches = recipe_.accumulation;
+    const double share = 1.0 / static_cast<double>(batches);
+    TaskStep all;
+    for (int64_t batch = number * batches; batch < (number + 1) * batches; ++batch) {
+      ASSIGN_OR_RETURN(const TaskStep one, tasks_[i]->AddGradients(batch));
+      all.items += one.items;
+      all.loss = SumOf(all.loss, PartOf(one.loss, share));
+    }
+    if (batches > 1) optimizer_->ScaleGradients(groups_[i], share);
+    return all;
+  }
+
   absl::Status Step() {
     const size_t i = TaskOf(step_);
     optimizer_->ZeroGradients();
-    ASSIGN_OR_RETURN(const TaskStep taken, tasks_[i]->AddGradients(task_steps_[i]));
+    ASSIGN_OR_RETURN(const TaskStep taken, AddGradientsOf(i, task_steps_[i]));
     last_rate_ = RateAt(recipe_.rate, step_, recipe_.steps);
     last_norm_ = optimizer_->Step(groups_[i], last_rate_);
     {
@@ -243,17 +276,17 @@ class RecipeTrainer {
     });
   }
 
-  // What the tasks teach.
+  // What the tasks teach; nothing if all is to predict what is hidden.
   std::vector<DevelopmentWay> Ways() const {
     std::vector<DevelopmentWay> ways;
-    const auto teach = [&](bool towers) {
+    const auto teach = [&](bool (*taught)(const Objective& objective, const TaskRecipe& task)) {
       for (size_t i = 0; i < tasks_.size(); ++i) {
-        if (TeachesTowers(tasks_[i]->objective(), recipe_.tasks[i]) == towers) return true;
+        if (taught(tasks_[i]->objective(), recipe_.tasks[i])) return true;
       }
       return false;
     };
-    if (teach(/*towers=*/true)) ways.push_back(DevelopmentWay::kTowers);
-    if (teach(/*towers=*/false)) ways.push_back(DevelopmentWay::kPairs);
+    if (teach(&TeachesTowers)) ways.push_back(DevelopmentWay::kTowers);
+    if (teach(&TeachesPairs)) ways.push_back(DevelopmentWay::kPairs);
     return ways;
   }
 
@@ -261,6 +294,7 @@ class RecipeTrainer {
     const bool due =
         step_ == recipe_.steps || (recipe_.develop_every > 0 && step_ % recipe_.develop_every == 0);
     if (job_.development == nullptr || !due || looked_step_ == step_) return absl::OkStatus();
+    if (Ways().empty()) return absl::OkStatus();
     const absl::Status looked = Look();
     if (looked.ok()) {
       looked_step_ = step_;
@@ -411,7 +445,8 @@ class RecipeTrainer {
   std::unique_ptr<NegativeMiner> miner_;  // null where no task asks for what it finds
   std::vector<std::unique_ptr<RecipeTask>> tasks_;
   std::vector<std::vector<size_t>> groups_;  // of parameters that each task teaches
-  at::Tensor log_scale_;                     // minus the logarithm of the temperature; learned
+  PretrainingHeads heads_{nullptr};
+  at::Tensor log_scale_;  // minus the logarithm of the temperature; learned
   std::unique_ptr<AdamW> optimizer_;
   int64_t step_ = 0;                 // done
   std::vector<int64_t> task_steps_;  // done, of each task

@@ -72,7 +72,8 @@ struct RecipeJob {
   // The bundles that the recipe names, teachers and the retriever, by those names.
   std::map<std::string, const ModelBundle*> others;
   const PairCorpus* learnt = nullptr;
-  // What weights are chosen by; null: the last ones are written.
+  // What weights are chosen by.  Null, or a recipe that teaches only to predict what is hidden: the
+  // last ones are written.
   const PairCorpus* development = nullptr;
   // The bundle is written below it.
   std::string store;

@@ -16,8 +16,10 @@ ObjectiveOptions OptionsOf(const Objective& objective, const TaskRecipe& task);
 // images.
 bool IsOfProblems(const Objective& objective);
 
-// Whether what the task teaches are embeddings, rather than scores of pairs.
+// Whether what the task teaches are embeddings, or scores of pairs; one that predicts what is
+// hidden teaches neither.
 bool TeachesTowers(const Objective& objective, const TaskRecipe& task);
+bool TeachesPairs(const Objective& objective, const TaskRecipe& task);
 
 // Whether a task asks for nearest wrong ones.
 bool MinesNearest(const Recipe& recipe);

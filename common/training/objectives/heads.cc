@@ -21,13 +21,13 @@ torch::Tensor MaskedRows(const torch::Tensor& rows, const std::vector<RowOf>& ma
                          const torch::Tensor& vectors, GlobalVector how) {
   std::vector<int64_t> places, items;
   for (const RowOf& at : masked) {
-    places.push_back(at.item * rows.size(1) + at.row);
+    places.push_back(at.row);
     items.push_back(at.item);
   }
   const auto picked = [&](const torch::Tensor& x, const std::vector<int64_t>& which) {
     return x.index_select(0, torch::tensor(which, torch::kInt64).to(x.device()));
   };
-  const torch::Tensor chosen = picked(rows.reshape({-1, rows.size(2)}), places);
+  const torch::Tensor chosen = picked(rows, places);
   if (how == GlobalVector::kNone) return chosen;
   const torch::Tensor others = picked(vectors, items);
   return how == GlobalVector::kAdd ? chosen + others : chosen * others;
@@ -66,10 +66,17 @@ torch::Tensor RegionClassHeadImpl::forward(const torch::Tensor& rows) {
   return net_->forward(rows);
 }
 
-PretrainingHeadsImpl::PretrainingHeadsImpl(const BertConfig& config, int64_t feature_size,
-                                           int64_t class_count)
-    : tokens_(register_module("cls", MaskedTokenHead(config))),
-      features_(register_module("feat_regress", RegionFeatureHead(config, feature_size))),
-      classes_(register_module("region_classifier", RegionClassHead(config, class_count))) {}
+PretrainingHeadsImpl::PretrainingHeadsImpl(const BertConfig& config, const HeadChoice& choice) {
+  if (choice.tokens) tokens_ = register_module("cls", MaskedTokenHead(config));
+  if (choice.features) {
+    features_ = register_module("feat_regress", RegionFeatureHead(config, choice.feature_size));
+  }
+  if (choice.class_count > 0) {
+    classes_ = register_module("region_classifier", RegionClassHead(config, choice.class_count));
+  }
+  if (choice.of_regions()) {
+    mask_ = register_module("mask_embedding", torch::nn::Embedding(1, choice.feature_size));
+  }
+}
 
 }  // namespace sightline

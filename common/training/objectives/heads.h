@@ -5,6 +5,9 @@
 //   regions' numbers feat_regress.net.{0,2}.*, feat_regress.bias
 //   regions' classes region_classifier.net.{0,2,3}.*
 //
+// And what a hidden region shows in place of its feature, mask_embedding.weight: row 1 of the
+// checkpoints' img_embeddings.mask_embedding, whose row 0 is zero.
+//
 // The first two end in a product with a table of the network's own: the word embeddings, and the
 // weight of the layer that reads regions' features.  They are given to forward() and are no
 // parameters here, so that an optimiser sees them once; in files they stand a second time, as
@@ -15,6 +18,7 @@
 #define SIGHTLINE_COMMON_TRAINING_OBJECTIVES_HEADS_H_
 
 #include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 #include <torch/nn/pimpl.h>
@@ -23,20 +27,17 @@
 #include <vector>
 
 #include "common/models/network/transformer.h"
+#include "common/training/objectives/masking.h"
 
 namespace sightline {
 
-// What of the other tower a masked row is given before its head ("LightningDOT", Sun et al.,
-// 2021, adds; the released configuration gives nothing, which is plain masked modelling).
-enum class GlobalVector { kNone, kAdd, kMultiply };
-
-// A row of an item of a batch.
+// A row of an item of a batch, among the rows of all items.
 struct RowOf {
   int64_t item = 0;
   int64_t row = 0;
 };
 
-// The masked ones of the last layer's rows, B x L x H -> N x H, each with `vectors`[item], B x H:
+// The masked ones of the last layer's rows, T x H -> N x H, each with `vectors`[item], B x H:
 // the other tower's [CLS] row, before any projection.  `vectors` is not looked at with kNone.
 torch::Tensor MaskedRows(const torch::Tensor& rows, const std::vector<RowOf>& masked,
                          const torch::Tensor& vectors, GlobalVector how);
@@ -79,20 +80,36 @@ class RegionClassHeadImpl : public torch::nn::Module {
 };
 TORCH_MODULE(RegionClassHead);
 
-// All three, under their names: cls.*, feat_regress.*, region_classifier.*.
+struct HeadChoice {
+  bool tokens = false;
+  bool features = false;
+  int64_t class_count = 0;   // the background counts; 0: no head of classes
+  int64_t feature_size = 0;  // of a region
+
+  bool of_regions() const { return features || class_count > 0; }
+  bool any() const { return tokens || of_regions(); }
+};
+
+// Those that are chosen, under their names: cls.*, feat_regress.*, region_classifier.*; and
+// mask_embedding.* where regions are hidden.
 class PretrainingHeadsImpl : public torch::nn::Module {
  public:
-  // `class_count` counts the background.
-  PretrainingHeadsImpl(const BertConfig& config, int64_t feature_size, int64_t class_count);
+  PretrainingHeadsImpl(const BertConfig& config, const HeadChoice& choice);
 
+  // REQUIRES: that it was chosen.
   MaskedTokenHeadImpl& tokens() { return *tokens_; }
   RegionFeatureHeadImpl& features() { return *features_; }
   RegionClassHeadImpl& classes() { return *classes_; }
+  // What a hidden region shows, F numbers; undefined where none is.
+  torch::Tensor hidden_feature() const {
+    return mask_ ? mask_->weight.select(0, 0) : torch::Tensor();
+  }
 
  private:
-  MaskedTokenHead tokens_;
-  RegionFeatureHead features_;
-  RegionClassHead classes_;
+  MaskedTokenHead tokens_{nullptr};
+  RegionFeatureHead features_{nullptr};
+  RegionClassHead classes_{nullptr};
+  torch::nn::Embedding mask_{nullptr};
 };
 TORCH_MODULE(PretrainingHeads);
 

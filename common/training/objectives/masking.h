@@ -14,6 +14,14 @@
 
 namespace sightline {
 
+// What of the other tower a masked row is given before its head ("LightningDOT", Sun et al.,
+// 2021, adds; the released configuration gives nothing, which is plain masked modelling).
+enum class GlobalVector { kNone, kAdd, kMultiply };
+
+// Of two towers: whose word embeddings a text's masked words are predicted by.  LightningDOT's
+// released code has the image tower's.
+enum class WordTable { kImage, kText };
+
 // How tokens are masked (Devlin et al., 2019).
 struct TokenMasking {
   double share = 0.15;  // probability with which a token becomes a target

@@ -54,6 +54,11 @@ Objective WithTeacher(Objective objective) {
   return objective;
 }
 
+Objective Predicting(Predicted predicted, Objective objective) {
+  objective.predicted = predicted;
+  return objective;
+}
+
 Loss OfMaskedTokens(const Input& input, const Options&) {
   return MaskedTokenLoss(std::get<Predictions>(input));
 }
@@ -106,28 +111,34 @@ std::vector<Objective> OfPairLogits() {
                       return SigmoidHingeLoss(std::get<PairLogits>(input).logits, options.margin);
                     }),
                  0.2),
-      Of("matching", "UNITER's image-text matching", ObjectiveReads::kPredictions,
-         [](const Input& input, const Options&) {
-           const auto& pairs = std::get<Predictions>(input);
-           return MatchingLoss(pairs.predicted, pairs.targets);
-         }),
+      Predicting(Predicted::kMatch,
+                 Of("matching", "UNITER's image-text matching", ObjectiveReads::kPredictions,
+                    [](const Input& input, const Options&) {
+                      const auto& pairs = std::get<Predictions>(input);
+                      return MatchingLoss(pairs.predicted, pairs.targets);
+                    })),
   };
 }
 
 std::vector<Objective> OfPredictions() {
   return {
-      Of("mlm", "masked language modelling; LightningDOT's VMLM", ObjectiveReads::kPredictions,
-         OfMaskedTokens),
-      Of("msm", "masked scene-text modelling", ObjectiveReads::kPredictions, OfMaskedTokens),
-      Of("mrfr", "UNITER's masked region feature regression", ObjectiveReads::kPredictions,
-         [](const Input& input, const Options&) {
-           return RegionFeatureLoss(std::get<Predictions>(input));
-         }),
-      WithClasses(Of("mrc_kl", "UNITER's masked region classification",
-                     ObjectiveReads::kPredictions,
-                     [](const Input& input, const Options& options) {
-                       return RegionClassLoss(std::get<Predictions>(input), options.classes);
-                     })),
+      Predicting(Predicted::kTokens, Of("mlm", "masked language modelling; LightningDOT's VMLM",
+                                        ObjectiveReads::kPredictions, OfMaskedTokens)),
+      Predicting(Predicted::kSceneTokens, Of("msm", "masked scene-text modelling",
+                                             ObjectiveReads::kPredictions, OfMaskedTokens)),
+      Predicting(
+          Predicted::kRegionFeatures,
+          Of("mrfr", "UNITER's masked region feature regression", ObjectiveReads::kPredictions,
+             [](const Input& input, const Options&) {
+               return RegionFeatureLoss(std::get<Predictions>(input));
+             })),
+      Predicting(Predicted::kRegionClasses,
+                 WithClasses(Of("mrc_kl", "UNITER's masked region classification",
+                                ObjectiveReads::kPredictions,
+                                [](const Input& input, const Options& options) {
+                                  return RegionClassLoss(std::get<Predictions>(input),
+                                                         options.classes);
+                                }))),
       WithTeacher(WithClasses(
           WithTemperature(Of("distillation", "Hinton et al., 2015; LightningDOT of a UNITER",
                              ObjectiveReads::kPredictions,

@@ -49,6 +49,17 @@ enum class ObjectiveReads : size_t {
   kPredictions,
 };
 
+// What an objective over predictions has predicted, of what a network makes of a text and an image;
+// nothing where that alone does not say it.
+enum class Predicted {
+  kNothing,
+  kMatch,           // whether the two belong together
+  kTokens,          // hidden words of the text
+  kSceneTokens,     // hidden words that are read in the image
+  kRegionFeatures,  // numbers of hidden regions
+  kRegionClasses,   // ... and what they show
+};
+
 // Each objective says which of these it looks at.
 struct ObjectiveOptions {
   double margin = 0;                              // of hinges, 0 to 2
@@ -62,6 +73,7 @@ struct Objective {
   std::string name;
   std::string source;  // paper, in a few words
   ObjectiveReads reads;
+  Predicted predicted = Predicted::kNothing;
   // Whether embeddings are to be of length one.
   bool wants_cosine = false;
   bool reads_margin = false;

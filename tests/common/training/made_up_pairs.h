@@ -3,6 +3,7 @@
 #ifndef SIGHTLINE_TESTS_COMMON_TRAINING_MADE_UP_PAIRS_H_
 #define SIGHTLINE_TESTS_COMMON_TRAINING_MADE_UP_PAIRS_H_
 
+#include <climits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -53,8 +54,10 @@ inline CorpusItem MadeUpItem(const std::string& id, const std::vector<std::strin
 }
 
 // `count` pictures of things that the tiny families' vocabularies name, as pictures of `family`:
-// TinyImage's regions, each with the thing's own features added.
-inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int count) {
+// TinyImage's regions, each with the thing's own features added, and of the first `with_words` its
+// words to be read in it, of which every fourth has none.
+inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int count,
+                                               int with_words = INT_MAX) {
   auto corpus = std::make_unique<MadeUpCorpus>(TinyImage(family, 0).regions.feature_size);
   for (int i = 0; i < count; ++i) {
     // Two words say which one it is.
@@ -72,7 +75,7 @@ inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int cou
     CorpusItem item =
         MadeUpItem("made/" + std::to_string(1000 + i), {words[first] + " " + words[second]});
     item.tags = image.tags;
-    item.ocr_tokens = image.ocr_tokens;
+    if (i < with_words) item.ocr_tokens = image.ocr_tokens;
     corpus->Add(std::move(item), std::move(image.regions));
   }
   std::vector<std::unique_ptr<CorpusReader>> corpora;

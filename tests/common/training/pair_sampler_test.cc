@@ -302,5 +302,61 @@ TEST_CASE("what may be right for a caption is related, but not its own place") {
           std::vector<uint8_t>{0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0});
 }
 
+TEST_CASE("only pictures that are wanted are drawn, and wrong ones come from all") {
+  const auto pairs = TenPictures();
+  PairDraws draws;
+  draws.wanted = [](int64_t picture) { return picture >= 7; };
+  for (const EpochUnit unit : {EpochUnit::kCaptions, EpochUnit::kPictures}) {
+    draws.unit = unit;
+    PairSampler sampler(pairs.get(), draws, 1);
+    // Pictures 7, 8 and 9 have two, three and one captions.
+    REQUIRE(sampler.epoch_size() == (unit == EpochUnit::kCaptions ? 6 : 3));
+    std::set<int64_t> shown;
+    for (int64_t step = 0; step < 6; ++step) {
+      for (const int64_t picture : sampler.Batch(step, 2).pictures) shown.insert(picture);
+    }
+    REQUIRE(shown == std::set<int64_t>{7, 8, 9});
+    shown.clear();
+    for (int64_t step = 0; step < 20; ++step) {
+      const DrawnProblems drawn =
+          sampler.Problems(step, 2, {/*candidates=*/3, WrongSides::kOne, /*text_negatives=*/0});
+      shown.insert(drawn.batch.pictures.begin(), drawn.batch.pictures.end());
+    }
+    REQUIRE(shown.size() == 10);
+  }
+}
+
+TEST_CASE("batches by rows show each once, and as much as fits") {
+  const auto pairs = TenPictures();
+  PairDraws draws;
+  draws.batch_rows = 64;
+  // A caption's number says how long it is: 8 or 16 rows.
+  draws.rows = [](int64_t caption) { return caption % 2 == 0 ? 8 : 16; };
+  PairSampler captions(pairs.get(), draws, 1);
+  std::set<int64_t> shown;
+  for (int64_t step = 0; shown.size() < 19; ++step) {
+    const DrawnBatch batch = captions.BatchOfRows(step);
+    int64_t longest = 0;
+    for (size_t i = 0; i < batch.captions.size(); ++i) {
+      REQUIRE(batch.pictures[i] == pairs->picture_of(batch.captions[i]));
+      longest = std::max(longest, draws.rows(batch.captions[i]));
+      REQUIRE(shown.insert(batch.captions[i]).second);
+    }
+    REQUIRE(longest * static_cast<int64_t>(batch.captions.size()) <= 64);
+  }
+  // Of pictures any caption, of which the longest counts.
+  draws.unit = EpochUnit::kPictures;
+  PairSampler pictures(pairs.get(), draws, 1), again(pairs.get(), draws, 1);
+  std::set<int64_t> of_pictures, of_captions;
+  for (int64_t step = 0; step < 60; ++step) {
+    const DrawnBatch batch = pictures.BatchOfRows(step);
+    REQUIRE(again.BatchOfRows(step).captions == batch.captions);
+    of_pictures.insert(batch.pictures.begin(), batch.pictures.end());
+    of_captions.insert(batch.captions.begin(), batch.captions.end());
+  }
+  REQUIRE(of_pictures.size() == 10);
+  REQUIRE(of_captions.size() == 19);
+}
+
 }  // namespace
 }  // namespace sightline

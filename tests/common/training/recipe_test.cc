@@ -50,8 +50,60 @@ TEST_CASE("a run that ends within its warm-up is refused") {
 TEST_CASE("a recipe without tasks, or with one that reads something else, is refused") {
   REQUIRE(absl::StrContains(Problems(Recipe()), "tasks has none"));
   Recipe recipe = Sound();
+  recipe.tasks[0].objective = "distillation";
+  REQUIRE(absl::StrContains(Problems(recipe),
+                            "tasks.0.teacher is missing: distillation learns from another"));
+  recipe.tasks[0].objective = "mrc_kl";
+  REQUIRE(absl::StrContains(Problems(recipe), "tasks.0.objective mrc_kl needs soft labels"));
+}
+
+TEST_CASE("objectives of what is hidden have options of their own") {
+  Recipe recipe = Sound();
+  recipe.tasks.resize(4);
   recipe.tasks[0].objective = "mlm";
-  REQUIRE(absl::StrContains(Problems(recipe), "tasks.0.objective mlm"));
+  recipe.tasks[0].other_tower = GlobalVector::kAdd;
+  recipe.tasks[0].word_table = WordTable::kText;
+  recipe.tasks[0].co_mask = true;
+  recipe.tasks[0].batch_rows = 4096;
+  recipe.tasks[1].objective = "msm";
+  recipe.tasks[1].masked_share = 0.3;
+  recipe.tasks[2].objective = "mrfr";
+  recipe.tasks[2].other_tower = GlobalVector::kMultiply;
+  recipe.tasks[3].objective = "matching";
+  recipe.tasks[3].wrong_share = 0.25;
+  recipe.tasks[3].text_negatives = 0;
+  INFO(CheckRecipe(recipe).ToString());
+  REQUIRE(CheckRecipe(recipe).ok());
+
+  recipe.tasks[1].co_mask = true;
+  recipe.tasks[2].word_table = WordTable::kText;
+  recipe.tasks[2].counts_relatives = true;
+  recipe.tasks[3].masked_share = 0.3;
+  const std::string problems = Problems(recipe);
+  REQUIRE(absl::StrContains(problems, "tasks.1.co_mask is set, but msm does not"));
+  REQUIRE(absl::StrContains(problems, "tasks.2.word_table is set, but mrfr does not"));
+  REQUIRE(absl::StrContains(problems, "tasks.2.counts_relatives is set, but mrfr does not"));
+  REQUIRE(absl::StrContains(problems, "tasks.3.masked_share is set, but matching does not"));
+
+  recipe = Sound();
+  recipe.tasks[0].other_tower = GlobalVector::kAdd;
+  recipe.tasks[1].wrong_share = 0.3;
+  REQUIRE(absl::StrContains(Problems(recipe), "tasks.0.other_tower is set, but hinge does not"));
+  REQUIRE(absl::StrContains(Problems(recipe), "tasks.1.wrong_share is set, but pairwise does not"));
+}
+
+TEST_CASE("a batch is of a number of pairs or of a number of rows, and of problems of a number") {
+  Recipe recipe = Sound();
+  recipe.tasks[0].batch_rows = 4096;
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.tasks[0].batch = 12;
+  recipe.tasks[1].batch_rows = 4096;
+  const std::string problems = Problems(recipe);
+  REQUIRE(absl::StrContains(problems, "tasks.0.batch is set, but batch_rows says"));
+  REQUIRE(absl::StrContains(problems, "tasks.1.batch_rows is set, but pairwise does not"));
+  recipe = Sound();
+  recipe.accumulation = 0;
+  REQUIRE(absl::StrContains(Problems(recipe), "accumulation is 0, not 1 to"));
 }
 
 TEST_CASE("an option that an objective does not look at is refused") {
@@ -161,6 +213,12 @@ TEST_CASE("a description tells every number, and differs where a recipe does") {
     change(&other);
     REQUIRE(DescribeRecipe(other) != text);
   }
+  other = Sound();
+  other.accumulation = 2;
+  REQUIRE(DescribeRecipe(other) != text);
+  other = Sound();
+  other.tasks[0].batch_rows = 4096;
+  REQUIRE(DescribeRecipe(other) != text);
   other = Sound();
   other.seed = 2;
   REQUIRE(DescribeRecipe(other) != text);

@@ -15,95 +15,12 @@
 #include "common/formats/safetensors.h"
 #include "common/models/model.h"
 #include "common/models/network/weights.h"
-#include "tests/common/models/tiny_families.h"
 #include "tests/common/training/made_up_pairs.h"
+#include "tests/common/training/recipe_fixture.h"
 #include "tests/support/catch.h"
-#include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
-
-TinyFamily FamilyNamed(const std::string& name) {
-  for (const TinyFamily& family : TinyFamilies()) {
-    if (family.manifest.family() == name) return family;
-  }
-  FAIL("no family " << name);
-  return {};
-}
-
-// Keeps what it is told, and may do something then.
-class Notes : public RecipeObserver {
- public:
-  void OnStep(const RecipeStepReport& report) override {
-    steps.push_back(report);
-    if (on_step) on_step(report);
-  }
-  void OnDevelopment(const DevelopmentReport& report, bool best) override {
-    looks.push_back(report);
-    if (best) best_step = report.step;
-  }
-  void OnCheckpoint(int64_t step, const std::string&, int64_t) override {
-    checkpoints.push_back(step);
-  }
-  void OnNote(absl::string_view message) override { notes.emplace_back(message); }
-
-  std::vector<RecipeStepReport> steps;
-  std::vector<DevelopmentReport> looks;
-  int64_t best_step = 0;
-  std::vector<int64_t> checkpoints;
-  std::vector<std::string> notes;
-  std::function<void(const RecipeStepReport&)> on_step;
-};
-
-TaskRecipe TaskOf(const std::string& objective, int64_t batch = 8) {
-  TaskRecipe task;
-  task.objective = objective;
-  task.batch = batch;
-  return task;
-}
-
-// A short job of a family, from random weights.
-struct Fixture {
-  Fixture(const std::string& family_name, const std::vector<TaskRecipe>& tasks)
-      : family(FamilyNamed(family_name)),
-        start(MakeTinyBundle(store.path(), family)),
-        pairs(MadeUpPairs(family, 40)),
-        development(MadeUpPairs(family, 20)) {
-    job.recipe.tasks = tasks;
-    job.recipe.steps = 24;
-    job.recipe.rate.peak = 3e-3;
-    job.recipe.dropout = 0;
-    job.recipe.develop_every = 8;
-    job.start = &start;
-    job.learnt = pairs.get();
-    job.development = development.get();
-    job.store = store.path();
-    job.device = "cpu";
-    job.threads = 1;
-    job.report_every = 4;
-  }
-
-  absl::StatusOr<RecipeResult> Run(const CallContext& call = CallContext::Unbounded()) {
-    notes = Notes();
-    return TrainByRecipe(job, &notes, call);
-  }
-  RecipeResult MustRun() {
-    auto result = Run();
-    INFO(result.status().ToString());
-    REQUIRE(result.ok());
-    return *std::move(result);
-  }
-  std::string WeightsOf(const RecipeResult& result) {
-    return *ReadFile(result.bundle.FilePath(kWeightsFile));
-  }
-
-  const TempDir store, checkpoints;
-  const TinyFamily family;
-  const ModelBundle start;
-  const std::unique_ptr<PairCorpus> pairs, development;
-  RecipeJob job;
-  Notes notes;
-};
 
 TEST_CASE("every family's loss falls by its paper's objective, and the bundle is served") {
   const std::vector<std::pair<std::string, std::string>> ways = {
@@ -114,7 +31,7 @@ TEST_CASE("every family's loss falls by its paper's objective, and the bundle is
   };
   for (const auto& [family, objective] : ways) {
     INFO(family << " by " << objective);
-    Fixture of(family, {TaskOf(objective)});
+    RecipeFixture of(family, {TaskOf(objective)});
     const RecipeResult result = of.MustRun();
     REQUIRE(of.notes.steps.size() == 6);
     REQUIRE(of.notes.steps.back().tasks[0].loss < of.notes.steps.front().tasks[0].loss);
@@ -130,18 +47,18 @@ TEST_CASE("a run that was stopped ends in the same weights as one that was not")
     INFO(family);
     std::vector<TaskRecipe> tasks = {TaskOf("matrix_hinge", 5)};
     if (family == "oscar") tasks = {TaskOf("hinge"), TaskOf("pairwise", 4)};
-    Fixture whole(family, tasks);
+    RecipeFixture whole(family, tasks);
     whole.job.recipe.dropout = 0.1;
     whole.job.checkpoint_directory = whole.checkpoints.path();
     const std::string expected = whole.WeightsOf(whole.MustRun());
 
-    Fixture stopped(family, tasks);
+    RecipeFixture stopped(family, tasks);
     stopped.job.recipe.dropout = 0.1;
     stopped.job.checkpoint_directory = stopped.checkpoints.path();
     stopped.job.report_every = 1;
     for (const int64_t stop : {1, 9, 16}) {
       const CallContext call = CallContext::Unbounded();
-      Notes notes;
+      RecipeNotes notes;
       notes.on_step = [&](const RecipeStepReport& report) {
         if (report.step == stop) call.cancellation()->Cancel();
       };
@@ -164,7 +81,7 @@ TEST_CASE("a run that was stopped ends in the same weights as one that was not")
 }
 
 // A bundle of another family that reads the same pictures.
-ModelBundle OtherBundle(const Fixture& of, const std::string& family) {
+ModelBundle OtherBundle(const RecipeFixture& of, const std::string& family) {
   return MakeTinyBundle(of.store.path(), FamilyNamed(family), /*seed=*/5);
 }
 
@@ -200,8 +117,8 @@ std::vector<Chosen> WaysToChoose() {
 }
 
 // A job that does so, and what it needs.
-struct ChosenFixture : Fixture {
-  explicit ChosenFixture(const Chosen& way) : Fixture(way.family, {way.task}) {
+struct ChosenFixture : RecipeFixture {
+  explicit ChosenFixture(const Chosen& way) : RecipeFixture(way.family, {way.task}) {
     job.recipe.mining.every = way.every;
     job.recipe.dropout = 0.1;
     if (way.other.empty()) return;
@@ -237,7 +154,7 @@ TEST_CASE("a run that was stopped has the wrong pairs and the teacher of one tha
     // In between, and where what is nearest is due to be mined anew.
     for (const int64_t stop : {11, 16}) {
       const CallContext call = CallContext::Unbounded();
-      Notes notes;
+      RecipeNotes notes;
       notes.on_step = [&](const RecipeStepReport& report) {
         if (report.step == stop) call.cancellation()->Cancel();
       };
@@ -259,7 +176,7 @@ TEST_CASE("what is mined anew is what is learnt from") {
   anew.MustRun();
   once.MustRun();
   never.MustRun();
-  const auto loss = [](const Fixture& of, size_t report) {
+  const auto loss = [](const RecipeFixture& of, size_t report) {
     return of.notes.steps[report].tasks[0].loss;
   };
   // The first eight steps have the same pictures, and more wrong ones make a larger loss.
@@ -330,7 +247,7 @@ TEST_CASE("a checkpoint that was taught by another bundle is refused") {
 }
 
 TEST_CASE("what scores best on development pictures is what is written") {
-  Fixture of("lightningdot", {TaskOf("cmr")});
+  RecipeFixture of("lightningdot", {TaskOf("cmr")});
   // Falls apart in its second half.
   of.job.recipe.rate.peak = 0.5;
   of.job.recipe.rate.warmup_steps = 20;
@@ -347,7 +264,7 @@ TEST_CASE("what scores best on development pictures is what is written") {
 
 TEST_CASE("tasks in turn share the steps, and a task's step leaves alone what it does not teach") {
   std::vector<TaskRecipe> tasks = {TaskOf("hinge"), TaskOf("pairwise", 4)};
-  Fixture of("oscar", tasks);
+  RecipeFixture of("oscar", tasks);
   of.job.recipe.order = TaskOrder::kInTurn;
   of.MustRun();
   for (const RecipeStepReport& report : of.notes.steps) {
@@ -372,7 +289,7 @@ TEST_CASE("tasks in turn share the steps, and a task's step leaves alone what it
 TEST_CASE("tasks are drawn by their shares") {
   std::vector<TaskRecipe> tasks = {TaskOf("cmr"), TaskOf("contrastive")};
   tasks[0].share = 3;
-  Fixture of("oscar", tasks);
+  RecipeFixture of("oscar", tasks);
   of.job.recipe.steps = 100;
   of.job.recipe.develop_every = 0;
   of.job.report_every = 100;
@@ -382,7 +299,7 @@ TEST_CASE("tasks are drawn by their shares") {
 }
 
 TEST_CASE("a checkpoint of another job is refused with what differs") {
-  Fixture of("lightningdot", {TaskOf("cmr")});
+  RecipeFixture of("lightningdot", {TaskOf("cmr")});
   of.job.checkpoint_directory = of.checkpoints.path();
   of.MustRun();
   of.job.recipe.tasks[0].batch = 4;
@@ -393,7 +310,7 @@ TEST_CASE("a checkpoint of another job is refused with what differs") {
 
 TEST_CASE("weights are chosen by what the tasks teach") {
   const auto ways = [](const std::string& family, const std::vector<TaskRecipe>& tasks) {
-    Fixture of(family, tasks);
+    RecipeFixture of(family, tasks);
     of.job.recipe.steps = 2;
     std::vector<DevelopmentWay> used;
     for (const DevelopmentFinding& finding : of.MustRun().development.findings) {
@@ -410,7 +327,7 @@ TEST_CASE("weights are chosen by what the tasks teach") {
 }
 
 TEST_CASE("pictures that the network cannot read end a run before its first step, by name") {
-  Fixture of("sgraf", {TaskOf("matrix_hinge", 5)});
+  RecipeFixture of("sgraf", {TaskOf("matrix_hinge", 5)});
   // Of another family: one to nine regions instead of five.
   const auto other = MadeUpPairs(FamilyNamed("lightningdot"), 40);
   of.job.learnt = other.get();
@@ -422,7 +339,7 @@ TEST_CASE("pictures that the network cannot read end a run before its first step
 }
 
 TEST_CASE("a checkpoint of other pictures is refused") {
-  Fixture of("lightningdot", {TaskOf("cmr")});
+  RecipeFixture of("lightningdot", {TaskOf("cmr")});
   of.job.checkpoint_directory = of.checkpoints.path();
   of.MustRun();
   const auto fewer = MadeUpPairs(of.family, 39);
@@ -432,7 +349,7 @@ TEST_CASE("a checkpoint of other pictures is refused") {
 
 TEST_CASE("a recipe that the network cannot learn by is refused, and says why") {
   const auto message = [](const std::string& family, const std::string& objective) {
-    Fixture of(family, {TaskOf(objective)});
+    RecipeFixture of(family, {TaskOf(objective)});
     const absl::Status status = of.Run().status();
     REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
     return std::string(status.message());

@@ -31,7 +31,8 @@ at::Tensor Numbers(at::IntArrayRef shape, uint64_t seed) {
 
 // In float64, each parameter of its own numbers.
 PretrainingHeads Heads() {
-  PretrainingHeads heads(Config(), kFeatures, kClasses);
+  PretrainingHeads heads(Config(),
+                         HeadChoice{/*tokens=*/true, /*features=*/true, kClasses, kFeatures});
   heads->to(at::kDouble);
   uint64_t seed = 100;
   for (at::Tensor& parameter : heads->parameters()) {
@@ -115,8 +116,28 @@ TEST_CASE("parameters are named as checkpoints name them, and tied tables are no
       {"region_classifier.net.2.bias", {kHidden}},
       {"region_classifier.net.3.weight", {kClasses, kHidden}},
       {"region_classifier.net.3.bias", {kClasses}},
+      {"mask_embedding.weight", {1, kFeatures}},
   };
   REQUIRE(shapes == expected);
+}
+
+TEST_CASE("heads that nothing is predicted by are not there") {
+  const auto names = [](const HeadChoice& choice) {
+    std::vector<std::string> all;
+    for (const auto& item : PretrainingHeads(Config(), choice)->named_children()) {
+      all.push_back(item.key());
+    }
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  REQUIRE(names({/*tokens=*/true, false, 0, kFeatures}) == Names{"cls"});
+  REQUIRE(names({false, /*features=*/true, 0, kFeatures}) ==
+          Names{"feat_regress", "mask_embedding"});
+  REQUIRE(names({false, false, kClasses, kFeatures}) ==
+          Names{"region_classifier", "mask_embedding"});
+  REQUIRE_FALSE(PretrainingHeads(Config(), HeadChoice{true})->hidden_feature().defined());
+  const PretrainingHeads regions(Config(), HeadChoice{false, true, 0, kFeatures});
+  REQUIRE(regions->hidden_feature().sizes().vec() == std::vector<int64_t>{kFeatures});
 }
 
 TEST_CASE("heads compute what the plain loops do") {
@@ -163,14 +184,15 @@ TEST_CASE("gradients of heads are slopes, of tied tables too") {
 }
 
 TEST_CASE("masked rows are given the other tower's vector of their own item") {
-  const at::Tensor rows = Numbers({2, 3, kHidden}, 1), vectors = Numbers({2, kHidden}, 2);
-  const std::vector<RowOf> masked = {{1, 0}, {0, 2}, {1, 2}};
+  // Rows of two items, one after the other.
+  const at::Tensor rows = Numbers({5, kHidden}, 1), vectors = Numbers({2, kHidden}, 2);
+  const std::vector<RowOf> masked = {{1, 2}, {0, 1}, {1, 4}};
   for (const GlobalVector how :
        {GlobalVector::kNone, GlobalVector::kAdd, GlobalVector::kMultiply}) {
     const at::Tensor found = MaskedRows(rows, masked, vectors, how);
     for (size_t n = 0; n < masked.size(); ++n) {
       for (int64_t k = 0; k < kHidden; ++k) {
-        double expected = rows[masked[n].item][masked[n].row][k].item<double>();
+        double expected = rows[masked[n].row][k].item<double>();
         const double other = vectors[masked[n].item][k].item<double>();
         if (how == GlobalVector::kAdd) expected += other;
         if (how == GlobalVector::kMultiply) expected *= other;

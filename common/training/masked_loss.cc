@@ -1,0 +1,153 @@
+#include "common/training/masked_loss.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+#include "common/base/status_macros.h"
+#include "common/training/passes.h"
+#include "common/training/random.h"
+
+namespace sightline {
+namespace {
+
+bool PredictsRegions(const Objective& objective) {
+  return objective.predicted == Predicted::kRegionFeatures ||
+         objective.predicted == Predicted::kRegionClasses;
+}
+
+int64_t TargetCount(const Objective& objective, const MaskedPair& pair) {
+  return static_cast<int64_t>(PredictsRegions(objective) ? pair.hidden.size() : pair.places.size());
+}
+
+// Some of a batch's pairs, computed at once.
+class Pass {
+ public:
+  Pass(const Objective& objective, const MaskedLossOptions& options,
+       std::vector<const MaskedPair*> pairs, const MaskedNetwork& network, PretrainingHeads heads)
+      : objective_(objective),
+        options_(options),
+        pairs_(std::move(pairs)),
+        network_(network),
+        heads_(std::move(heads)) {
+    for (const MaskedPair* pair : pairs_) {
+      texts_.emplace_back(pair->tokens);
+      images_.push_back({&pair->image, pair->hidden});
+    }
+  }
+
+  Predictions Predict() {
+    const at::Tensor rows = TargetRows();
+    switch (objective_.predicted) {
+      case Predicted::kRegionFeatures:
+        return {heads_->features().forward(rows, network_.region_weight()),
+                TrueFeatures().to(rows.device())};
+      case Predicted::kSceneTokens:
+        return {heads_->tokens().forward(rows, network_.image_words()),
+                TrueTokens().to(rows.device())};
+      default:
+        return {heads_->tokens().forward(rows, options_.word_table == WordTable::kText
+                                                   ? network_.text_words()
+                                                   : network_.image_words()),
+                TrueTokens().to(rows.device())};
+    }
+  }
+
+ private:
+  // The last layer's rows of what is predicted, N x H, each with what it is given of the other
+  // tower.
+  at::Tensor TargetRows() {
+    if (!network_.has_two_towers()) {
+      const LastRows all = network_.PairRows(texts_, images_, heads_->hidden_feature());
+      return MaskedRows(all.rows, TargetPlaces(all), {}, GlobalVector::kNone);
+    }
+    const bool of_text = objective_.predicted == Predicted::kTokens;
+    const LastRows own = of_text ? TextRows() : ImageRows();
+    at::Tensor vectors;
+    if (options_.other_tower != GlobalVector::kNone) {
+      const LastRows other = of_text ? ImageRows() : TextRows();
+      vectors = other.rows.index_select(0, at::tensor(other.text, at::kLong).to(own.rows.device()));
+    }
+    return MaskedRows(own.rows, TargetPlaces(own), vectors, options_.other_tower);
+  }
+
+  LastRows TextRows() const { return network_.TextRows(texts_); }
+  LastRows ImageRows() const { return network_.ImageRows(images_, heads_->hidden_feature()); }
+
+  std::vector<RowOf> TargetPlaces(const LastRows& last) const {
+    const bool of_regions = PredictsRegions(objective_);
+    const std::vector<int64_t>& begins = of_regions ? last.regions
+                                         : objective_.predicted == Predicted::kSceneTokens
+                                             ? last.ids
+                                             : last.text;
+    std::vector<RowOf> places;
+    for (size_t i = 0; i < pairs_.size(); ++i) {
+      for (const int64_t place : of_regions ? pairs_[i]->hidden : pairs_[i]->places) {
+        places.push_back({static_cast<int64_t>(i), begins[i] + place});
+      }
+    }
+    return places;
+  }
+
+  at::Tensor TrueTokens() const {
+    std::vector<int64_t> tokens;
+    for (const MaskedPair* pair : pairs_) {
+      tokens.insert(tokens.end(), pair->targets.begin(), pair->targets.end());
+    }
+    return at::tensor(tokens, at::kLong);
+  }
+
+  at::Tensor TrueFeatures() const {
+    std::vector<float> features;
+    int64_t width = 1;
+    for (const MaskedPair* pair : pairs_) {
+      const RegionNumbers& regions = pair->image.regions;
+      width = static_cast<int64_t>(regions.features.size()) / regions.count;
+      for (const int64_t region : pair->hidden) {
+        const auto begin = regions.features.begin() + region * width;
+        features.insert(features.end(), begin, begin + width);
+      }
+    }
+    return at::tensor(features).view({-1, width});
+  }
+
+  const Objective& objective_;
+  const MaskedLossOptions& options_;
+  const std::vector<const MaskedPair*> pairs_;
+  const MaskedNetwork& network_;
+  PretrainingHeads heads_;
+  std::vector<TokenSpan> texts_;
+  std::vector<ShownImage> images_;
+};
+
+}  // namespace
+
+absl::StatusOr<Loss> AddMaskedGradients(const Objective& objective,
+                                        const MaskedLossOptions& options,
+                                        const std::vector<MaskedPair>& batch,
+                                        const MaskedNetwork& network, PretrainingHeads heads) {
+  std::vector<int64_t> lengths;
+  int64_t all = 0;
+  for (const MaskedPair& pair : batch) {
+    lengths.push_back(static_cast<int64_t>(pair.tokens.size()) + pair.image.rows());
+    all += TargetCount(objective, pair);
+  }
+  Loss sum;
+  uint64_t number = 0;
+  for (const std::vector<int64_t>& members : PassesOf(lengths, options.pass_rows)) {
+    std::vector<const MaskedPair*> pairs;
+    int64_t count = 0;
+    for (const int64_t member : members) {
+      pairs.push_back(&batch[member]);
+      count += TargetCount(objective, batch[member]);
+    }
+    if (count == 0) continue;
+    at::manual_seed(SeedOf(options.seed, RandomStream::kDropout, number++));
+    Pass pass(objective, options, std::move(pairs), network, heads);
+    ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, pass.Predict(), options.objective));
+    sum = AddedUp(sum, loss, static_cast<double>(count) / static_cast<double>(all));
+  }
+  return sum.value.defined() ? sum : Loss{at::zeros({}), {}};
+}
+
+}  // namespace sightline

@@ -1,0 +1,57 @@
+// The loss of a batch of which words or regions are hidden, and its gradients: what the network
+// makes of the rest, a head of pre-training, an objective, and passes that fit into memory.
+//
+// Losses are means over all that is predicted in the batch; each pass counts by its share of that,
+// so but for rounding and dropout, which each pass draws for itself, numbers are those of one pass.
+//
+// Includes torch: only .cc files of common/training and its tests include this.
+#ifndef SIGHTLINE_COMMON_TRAINING_MASKED_LOSS_H_
+#define SIGHTLINE_COMMON_TRAINING_MASKED_LOSS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/models/network/masked_network.h"
+#include "common/training/objectives/heads.h"
+#include "common/training/objectives/loss.h"
+#include "common/training/objectives/masking.h"
+#include "common/training/objectives/registry.h"
+
+namespace sightline {
+
+// A text with its image, as they are shown.
+struct MaskedPair {
+  std::vector<int32_t> tokens;  // special ones included
+  ImageNumbers image;           // with the ids that are shown and the true features
+  std::vector<int64_t> hidden;  // regions
+  // Of objectives of words: where those that are predicted stand, in `tokens` or, of scene text,
+  // in image.ids; and what they are.
+  std::vector<int64_t> places;
+  std::vector<int32_t> targets;
+};
+
+struct MaskedLossOptions {
+  ObjectiveOptions objective;
+  // What a row is given of the other tower; of one stream nothing.
+  GlobalVector other_tower = GlobalVector::kNone;
+  // Whose word embeddings a text's words are predicted by.
+  WordTable word_table = WordTable::kImage;
+  // Most rows (tokens and regions) that are computed at once, unless one pair has more; 0: any
+  // number.
+  int64_t pass_rows = 0;
+  // Of dropout.
+  uint64_t seed = 0;
+};
+
+// Adds the loss's gradients to those of network and heads.  Returns the loss without its graph: 0
+// where nothing is predicted.  REQUIRES: an objective that predicts what `heads` has a head for
+// (Objective::predicted), and pairs that fit it and the network.
+absl::StatusOr<Loss> AddMaskedGradients(const Objective& objective,
+                                        const MaskedLossOptions& options,
+                                        const std::vector<MaskedPair>& batch,
+                                        const MaskedNetwork& network, PretrainingHeads heads);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_TRAINING_MASKED_LOSS_H_

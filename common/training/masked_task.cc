@@ -1,0 +1,190 @@
+#include "common/training/masked_task.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/training/masked_loss.h"
+#include "common/training/pair_sampler.h"
+#include "common/training/pretraining.h"
+#include "common/training/task_options.h"
+
+namespace sightline {
+namespace {
+
+// A text's tokens between its special ones, and an image's ids behind the separator.
+constexpr size_t kBeforeText = 1, kBehindText = 1, kBeforeScene = 1;
+
+bool IsOfWords(const Objective& objective) {
+  return objective.predicted == Predicted::kTokens ||
+         objective.predicted == Predicted::kSceneTokens;
+}
+
+absl::Span<const int32_t> WordsOf(TokenSpan text) {
+  return text.subspan(kBeforeText, text.size() - kBeforeText - kBehindText);
+}
+
+absl::Span<const int32_t> SceneOf(const ImageNumbers& image) {
+  return absl::MakeConstSpan(image.ids).subspan(std::min(kBeforeScene, image.ids.size()));
+}
+
+// Puts what is shown of a sequence that begins at `before` into `ids`.
+void Show(const std::vector<int32_t>& shown, size_t before, std::vector<int32_t>* ids) {
+  std::copy(shown.begin(), shown.end(), ids->begin() + static_cast<int64_t>(before));
+}
+
+// What is predicted of it.
+void Point(const MaskedTokens& masked, size_t before, MaskedPair* pair) {
+  for (const int64_t place : masked.places) {
+    pair->places.push_back(place + static_cast<int64_t>(before));
+  }
+  pair->targets = masked.targets;
+}
+
+class MaskedTask : public RecipeTask {
+ public:
+  MaskedTask(const Objective& objective, const TaskSetting& setting, size_t i,
+             const TokenMasking& masking)
+      : RecipeTask(&objective),
+        setting_(setting),
+        recipe_(setting.recipe->tasks[i]),
+        pairs_(*setting.pairs),
+        network_(*MaskedNetworkOf(*setting.pairs->learner().network)),
+        seed_(SeedOfTask(setting, i)),
+        masking_(masking),
+        sampler_(SamplerOf(setting, i, WantedBy(objective))) {}
+
+  absl::StatusOr<TaskStep> AddGradients(int64_t number) override {
+    const DrawnBatch drawn = DrawBatch(recipe_, number, &sampler_);
+    std::vector<MaskedPair> batch;
+    for (size_t row = 0; row < drawn.captions.size(); ++row) {
+      MaskedPair pair;
+      const TokenSpan text = pairs_.text(drawn.captions[row]);
+      pair.tokens.assign(text.begin(), text.end());
+      ASSIGN_OR_RETURN(pair.image, pairs_.ReadImage(drawn.pictures[row]));
+      Hide(number, row, &pair);
+      batch.push_back(std::move(pair));
+    }
+    TaskStep step;
+    ASSIGN_OR_RETURN(step.loss, AddMaskedGradients(objective(), OptionsFor(number), batch, network_,
+                                                   setting_.heads));
+    step.items = static_cast<int64_t>(batch.size());
+    return step;
+  }
+
+ private:
+  // Of scene text: pictures that have some.
+  std::function<bool(int64_t picture)> WantedBy(const Objective& objective) const {
+    if (objective.predicted != Predicted::kSceneTokens) return nullptr;
+    return [&pairs = pairs_](int64_t picture) { return pairs.HasSceneText(picture); };
+  }
+
+  void Hide(int64_t number, size_t row, MaskedPair* pair) const {
+    const bool of_words = IsOfWords(objective());
+    Random random(RowSeed(
+        seed_, of_words ? RandomStream::kMaskedTokens : RandomStream::kMaskedRegions, number, row));
+    if (!of_words) {
+      pair->hidden = MaskRegions(pair->image.regions.count, recipe_.masked_share, &random);
+    } else if (objective().predicted == Predicted::kSceneTokens) {
+      const MaskedTokens masked = MaskTokens(SceneOf(pair->image), masking_, &random);
+      Show(masked.tokens, kBeforeScene, &pair->image.ids);
+      Point(masked, kBeforeScene, pair);
+    } else if (recipe_.co_mask && SceneOf(pair->image).size() > 0) {
+      const CoMasked masked =
+          CoMaskTokens(WordsOf(pair->tokens), SceneOf(pair->image), masking_, &random);
+      Show(masked.scene, kBeforeScene, &pair->image.ids);
+      Show(masked.caption.tokens, kBeforeText, &pair->tokens);
+      Point(masked.caption, kBeforeText, pair);
+    } else {
+      const MaskedTokens masked = MaskTokens(WordsOf(pair->tokens), masking_, &random);
+      Show(masked.tokens, kBeforeText, &pair->tokens);
+      Point(masked, kBeforeText, pair);
+    }
+  }
+
+  MaskedLossOptions OptionsFor(int64_t number) const {
+    MaskedLossOptions options;
+    options.objective = OptionsOf(objective(), recipe_);
+    options.other_tower = recipe_.other_tower;
+    options.word_table = recipe_.word_table;
+    options.pass_rows = setting_.recipe->pass_rows;
+    options.seed = SeedOf(seed_, RandomStream::kDropout, number);
+    return options;
+  }
+
+  const TaskSetting setting_;
+  const TaskRecipe& recipe_;
+  const LearntPairs& pairs_;
+  const MaskedNetwork& network_;
+  const uint64_t seed_;
+  const TokenMasking masking_;
+  PairSampler sampler_;
+};
+
+absl::Status CheckNetwork(const Objective& objective, const TaskRecipe& recipe,
+                          const MaskedNetwork* network) {
+  const auto lacks = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the objective ", objective.name, " needs ", what));
+  };
+  if (network == nullptr) {
+    return lacks("a network that is learnt with words or regions hidden: a LightningDOT, a UNITER");
+  }
+  const bool towers = network->has_two_towers();
+  if (recipe.other_tower != GlobalVector::kNone && !towers) {
+    return lacks(
+        "two towers to give one what the other sees, as other_tower says, and the "
+        "bundle's network reads texts and images together; leave other_tower out");
+  }
+  if (recipe.word_table != WordTable::kImage && !towers) {
+    return lacks(
+        "two towers to predict words by the text's table, and the bundle's network has "
+        "one for both; leave word_table out");
+  }
+  if (!network->reads_scene_text()) {
+    if (objective.predicted == Predicted::kSceneTokens) {
+      return lacks(
+          "a network that reads the text in pictures: a LightningDOT that was made with "
+          "--scene-text");
+    }
+    if (recipe.co_mask) {
+      return lacks(
+          "a network that reads the text in pictures to mask it as co_mask says; leave "
+          "co_mask out");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSceneText(const Objective& objective, const LearntPairs& pairs) {
+  const int64_t count = pairs.corpus().picture_count();
+  for (int64_t i = 0; i < count; ++i) {
+    if (pairs.HasSceneText(i)) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the objective ", objective.name, " needs words to be read in pictures, and of ",
+                   count, " pictures none has any; take a corpus with OCR tokens"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RecipeTask>> NewMaskedTask(const Objective& objective,
+                                                          const TaskSetting& setting, size_t i) {
+  const TaskRecipe& recipe = setting.recipe->tasks[i];
+  const TrainableNetwork& learner = setting.pairs->learner();
+  RETURN_IF_ERROR(CheckNetwork(objective, recipe, MaskedNetworkOf(*learner.network)));
+  if (objective.predicted == Predicted::kSceneTokens || recipe.co_mask) {
+    RETURN_IF_ERROR(CheckSceneText(objective, *setting.pairs));
+  }
+  TokenMasking masking;
+  if (IsOfWords(objective)) {
+    ASSIGN_OR_RETURN(masking, MaskingOf(*setting.start));
+    masking.share = recipe.masked_share;
+  }
+  return std::make_unique<MaskedTask>(objective, setting, i, masking);
+}
+
+}  // namespace sightline

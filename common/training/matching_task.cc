@@ -1,0 +1,116 @@
+#include "common/training/matching_task.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/base/status_macros.h"
+#include "common/training/learner_outputs.h"
+#include "common/training/pair_sampler.h"
+#include "common/training/passes.h"
+#include "common/training/task_options.h"
+
+namespace sightline {
+namespace {
+
+class MatchingTask : public RecipeTask {
+ public:
+  MatchingTask(const Objective& objective, const TaskSetting& setting, size_t i)
+      : RecipeTask(&objective),
+        setting_(setting),
+        recipe_(setting.recipe->tasks[i]),
+        pairs_(*setting.pairs),
+        seed_(SeedOfTask(setting, i)),
+        sampler_(SamplerOf(setting, i)) {}
+
+  absl::StatusOr<TaskStep> AddGradients(int64_t number) override {
+    const std::vector<ShownPair> shown = Draw(number);
+    std::vector<ImageNumbers> images;
+    std::vector<int64_t> lengths;
+    for (const ShownPair& pair : shown) {
+      ASSIGN_OR_RETURN(images.emplace_back(), pairs_.ReadImage(pair.picture));
+      lengths.push_back(static_cast<int64_t>(pairs_.text(pair.caption).size()) +
+                        images.back().rows());
+    }
+    const uint64_t seed = SeedOf(seed_, RandomStream::kDropout, number);
+    TaskStep step;
+    uint64_t pass_number = 0;
+    for (const std::vector<int64_t>& pass : PassesOf(lengths, setting_.recipe->pass_rows)) {
+      at::manual_seed(SeedOf(seed, RandomStream::kDropout, pass_number++));
+      ASSIGN_OR_RETURN(const Loss loss, LossOf(pass, shown, images));
+      step.loss = AddedUp(step.loss, loss,
+                          static_cast<double>(pass.size()) / static_cast<double>(shown.size()));
+    }
+    step.items = static_cast<int64_t>(shown.size());
+    return step;
+  }
+
+ private:
+  struct ShownPair {
+    int64_t caption = 0, picture = 0;
+    bool matches = true;
+  };
+
+  // Captions, each with its picture, or one of the two changed for one that is wrong.
+  std::vector<ShownPair> Draw(int64_t number) {
+    std::vector<ShownPair> shown;
+    for (const int64_t caption : DrawBatch(recipe_, number, &sampler_).captions) {
+      ShownPair pair = {caption, pairs_.corpus().picture_of(caption), true};
+      Random random(RowSeed(seed_, RandomStream::kMismatches, number, caption));
+      if (random.Chance(recipe_.wrong_share)) {
+        pair.matches = false;
+        if (random.Chance(recipe_.text_negatives)) {
+          pair.caption = sampler_.WrongCaption(pair.picture, &random);
+        } else {
+          pair.picture = sampler_.WrongPicture(pair.caption, &random);
+        }
+      }
+      shown.push_back(pair);
+    }
+    return shown;
+  }
+
+  absl::StatusOr<Loss> LossOf(const std::vector<int64_t>& pass, const std::vector<ShownPair>& shown,
+                              const std::vector<ImageNumbers>& images) const {
+    const TrainableNetwork& learner = pairs_.learner();
+    std::vector<TokenSpan> texts;
+    std::vector<const ImageNumbers*> of_pass;
+    std::vector<int64_t> matches;
+    for (const int64_t i : pass) {
+      texts.push_back(pairs_.text(shown[i].caption));
+      of_pass.push_back(&images[i]);
+      matches.push_back(shown[i].matches ? 1 : 0);
+    }
+    const std::vector<PreparedText> prepared = learner.network->PrepareTexts(texts);
+    const std::vector<FeatureRows> rows = learner.network->PrepareImages(of_pass);
+    std::vector<NetworkPair> network_pairs;
+    for (size_t k = 0; k < pass.size(); ++k) {
+      network_pairs.push_back({texts[k], &prepared[k], {rows[k].begin(), rows[k].end()}});
+    }
+    const at::Tensor logits = PairLogitsOf(learner, learner.network->ScorePairs(network_pairs));
+    const Predictions predictions = {logits, at::tensor(matches, at::kLong).to(logits.device())};
+    return ComputeLoss(objective(), predictions, OptionsOf(objective(), recipe_));
+  }
+
+  const TaskSetting setting_;
+  const TaskRecipe& recipe_;
+  const LearntPairs& pairs_;
+  const uint64_t seed_;
+  PairSampler sampler_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RecipeTask>> NewMatchingTask(const Objective& objective,
+                                                            const TaskSetting& setting, size_t i) {
+  if (!setting.pairs->learner().has_cross_encoder) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the objective ", objective.name, " needs a network that scores pairs"));
+  }
+  RETURN_IF_ERROR(setting.pairs->corpus().CheckTellable());
+  return std::make_unique<MatchingTask>(objective, setting, i);
+}
+
+}  // namespace sightline
