@@ -38,6 +38,10 @@ tasks:
     batch: 12
     unit: pictures
   - {objective: pairwise, candidates: 3, sides: in_turn, share: 2}
+  - {objective: mlm, batch_rows: 4096, other_tower: add, word_table: text, co_mask: true}
+  - {objective: mrfr, masked_share: 0.3, other_tower: multiply}
+  - {objective: matching, wrong_share: 0.25, text_negatives: 0}
+accumulation: 6
 rate: {peak: 1.0e-4, warmup_steps: 7, decay: linear}
 adamw: {beta2: 0.999, decays: by_name}
 precision: bfloat16
@@ -56,7 +60,7 @@ precision: bfloat16
   REQUIRE(recipe.seed == 3);
   REQUIRE(recipe.order == TaskOrder::kInTurn);
   REQUIRE(recipe.steps == 700);
-  REQUIRE(recipe.tasks.size() == 2);
+  REQUIRE(recipe.tasks.size() == 5);
   REQUIRE(recipe.tasks[0].margin == 0.2);
   REQUIRE(recipe.tasks[0].batch == 12);
   REQUIRE(recipe.tasks[0].unit == EpochUnit::kPictures);
@@ -64,6 +68,14 @@ precision: bfloat16
   REQUIRE(recipe.tasks[1].candidates == 3);
   REQUIRE(recipe.tasks[1].sides == WrongSides::kInTurn);
   REQUIRE(recipe.tasks[1].share == 2);
+  REQUIRE(recipe.tasks[2].batch_rows == 4096);
+  REQUIRE(recipe.tasks[2].other_tower == GlobalVector::kAdd);
+  REQUIRE(recipe.tasks[2].word_table == WordTable::kText);
+  REQUIRE(recipe.tasks[2].co_mask);
+  REQUIRE(recipe.tasks[3].masked_share == 0.3);
+  REQUIRE(recipe.tasks[3].other_tower == GlobalVector::kMultiply);
+  REQUIRE(recipe.tasks[4].wrong_share == 0.25);
+  REQUIRE(recipe.accumulation == 6);
   REQUIRE(recipe.rate.warmup_steps == 7);
   REQUIRE(recipe.adamw.decays == DecayRule::kByName);
   REQUIRE(recipe.precision == Precision::kBfloat16);
@@ -142,7 +154,7 @@ TEST_CASE("every recipe of the folder is one") {
     REQUIRE(config.ok());
     ++recipes;
   }
-  REQUIRE(recipes == 9);
+  REQUIRE(recipes == 12);
 }
 
 }  // namespace
