@@ -73,7 +73,7 @@ class ExtractRun {
     RETURN_IF_ERROR(Merge());
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
-    return std::move(summary_);
+    return summary_;
   }
 
  private:
