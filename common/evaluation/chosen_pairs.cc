@@ -43,6 +43,13 @@ absl::Status AddPairs(const NamedScores& retrieval, const EvaluationPool& pool, 
   return absl::OkStatus();
 }
 
+void SortOut(ChosenPairs* chosen) {
+  for (std::vector<int>& captions : *chosen) {
+    std::sort(captions.begin(), captions.end());
+    captions.erase(std::unique(captions.begin(), captions.end()), captions.end());
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<ChosenPairs> ChoosePairs(const NamedScores& retrieval,
@@ -54,10 +61,22 @@ absl::StatusOr<ChosenPairs> ChoosePairs(const NamedScores& retrieval,
       RETURN_IF_ERROR(AddPairs(retrieval, pool, direction, depth, threads, &chosen));
     }
   }
-  for (std::vector<int>& captions : chosen) {
-    std::sort(captions.begin(), captions.end());
-    captions.erase(std::unique(captions.begin(), captions.end()), captions.end());
+  SortOut(&chosen);
+  return chosen;
+}
+
+ChosenPairs PairsWithin(absl::Span<const EvaluationPool> pools, int64_t images) {
+  ChosenPairs chosen(static_cast<size_t>(images));
+  const auto add = [&chosen](const std::vector<int>& to, const std::vector<int>& captions) {
+    for (const int image : to) {
+      chosen[image].insert(chosen[image].end(), captions.begin(), captions.end());
+    }
+  };
+  for (const EvaluationPool& pool : pools) {
+    add(pool.images, pool.caption_queries);
+    add(pool.image_queries, pool.captions);
   }
+  SortOut(&chosen);
   return chosen;
 }
 

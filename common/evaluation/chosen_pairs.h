@@ -1,8 +1,9 @@
-// Which pairs a cross-encoder scores behind a retrieval: what Sep+Coop and Joint+Coop of "Retrieve
-// Fast, Rerank Smart" read of its matrix.
+// Which pairs a cross-encoder scores, where not all: those behind a retrieval, what Sep+Coop and
+// Joint+Coop of "Retrieve Fast, Rerank Smart" read of its matrix, or those within pools.
 #ifndef SIGHTLINE_COMMON_EVALUATION_CHOSEN_PAIRS_H_
 #define SIGHTLINE_COMMON_EVALUATION_CHOSEN_PAIRS_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,10 @@ using ChosenPairs = std::vector<std::vector<int>>;
 absl::StatusOr<ChosenPairs> ChoosePairs(const NamedScores& retrieval,
                                         absl::Span<const EvaluationPool> pools, int depth,
                                         ComputePool* threads);
+
+// All pairs of a query of a pool and a candidate of the same pool, in both directions; `images` is
+// how many pictures there are.
+ChosenPairs PairsWithin(absl::Span<const EvaluationPool> pools, int64_t images);
 
 }  // namespace sightline
 

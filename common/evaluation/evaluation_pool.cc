@@ -1,6 +1,6 @@
 #include "common/evaluation/evaluation_pool.h"
 
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -9,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 
 namespace sightline {
 namespace {
@@ -62,20 +64,62 @@ absl::Status CheckCounts(const Protocol& protocol, const MatrixItems& items) {
       " captions, not ", items.images.size(), " with ", items.captions.size()));
 }
 
-absl::StatusOr<Chosen> Listed(const Protocol& protocol, const MatrixItems& items,
-                              absl::Span<const std::string> list) {
-  const auto rows = RowsById(items);
-  Chosen chosen(items.images.size());
-  for (const std::string& id : list) {
-    const auto row = rows.find(id);
-    if (row == rows.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(protocol.name, " names image '", id, "', which is no row of the matrix"));
+// The images that a protocol's file names.
+class NamedImages {
+ public:
+  explicit NamedImages(const MatrixItems& items)
+      : count_(items.images.size()), rows_(RowsById(items)) {}
+
+  // All of them, an id a line.
+  absl::StatusOr<Chosen> List(absl::string_view text) const {
+    Chosen chosen(count_);
+    int number = 0;
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+      RETURN_IF_ERROR(Add(line.substr(0, line.find('\t')), ++number, &chosen));
     }
-    chosen[row->second] = true;
+    return chosen;
   }
-  return chosen;
-}
+
+  // Of each line those that it names.
+  absl::StatusOr<std::vector<Chosen>> Lines(absl::string_view text) const {
+    std::vector<Chosen> lines;
+    int number = 0;
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+      Chosen chosen(count_);
+      ++number;
+      for (const absl::string_view id : absl::StrSplit(line, '\t')) {
+        RETURN_IF_ERROR(Add(id, number, &chosen));
+      }
+      if (!absl::StripAsciiWhitespace(line).empty()) lines.push_back(std::move(chosen));
+    }
+    return lines;
+  }
+
+ private:
+  absl::Status Add(absl::string_view id, int line, Chosen* chosen) const {
+    id = absl::StripAsciiWhitespace(id);
+    if (id.empty()) return absl::OkStatus();
+    const std::string place = absl::StrCat("line ", line);
+    if (id.size() > limits::kMaxItemIdBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          place, ": an id has ", id.size(), " bytes; the limit is ", limits::kMaxItemIdBytes));
+    }
+    const auto row = rows_.find(std::string(id));
+    if (row == rows_.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(place, ": image '", id, "' is no row of the matrix"));
+    }
+    if ((*chosen)[row->second]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(place, ": image '", id, "' stands there twice"));
+    }
+    (*chosen)[row->second] = true;
+    return absl::OkStatus();
+  }
+
+  const size_t count_;
+  const std::unordered_map<std::string, int> rows_;
+};
 
 absl::StatusOr<std::vector<EvaluationPool>> Folds(const Protocol& protocol,
                                                   const MatrixItems& items) {
@@ -126,46 +170,25 @@ absl::StatusOr<Protocol> ParseProtocol(const std::string& name) {
         protocol.folds <= kMaxFolds) {
       return protocol;
     }
-  } else if (absl::ConsumePrefix(&rest, "list:") && !rest.empty()) {
-    protocol.kind = PoolKind::kList;
-    protocol.list_file = std::string(rest);
-    return protocol;
-  } else if (absl::ConsumePrefix(&rest, "distractors:") && !rest.empty()) {
-    protocol.kind = PoolKind::kDistractors;
-    protocol.list_file = std::string(rest);
+  }
+  constexpr std::pair<absl::string_view, PoolKind> kOfFiles[] = {
+      {"list:", PoolKind::kList},
+      {"distractors:", PoolKind::kDistractors},
+      {"pools:", PoolKind::kPools}};
+  for (const auto& [prefix, kind] : kOfFiles) {
+    if (!absl::ConsumePrefix(&rest, prefix) || rest.empty()) continue;
+    protocol.kind = kind;
+    protocol.file = std::string(rest);
     return protocol;
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "'", name, "' is none of whole, coco_5k, flickr_1k, coco_1k_folds, folds:N (1 to ", kMaxFolds,
-      "), list:FILE and distractors:FILE"));
-}
-
-absl::StatusOr<std::vector<std::string>> ParseImageList(absl::string_view text) {
-  std::vector<std::string> ids;
-  std::unordered_set<std::string> seen;
-  int number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++number;
-    line = absl::StripAsciiWhitespace(line.substr(0, line.find('\t')));
-    if (line.empty()) continue;
-    if (line.size() > limits::kMaxItemIdBytes) {
-      return absl::InvalidArgumentError(absl::StrCat("line ", number, ": has ", line.size(),
-                                                     " bytes; the limit is ",
-                                                     limits::kMaxItemIdBytes));
-    }
-    if (!seen.emplace(line).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("line ", number, ": image '", line, "' stands in the file twice"));
-    }
-    ids.emplace_back(line);
-  }
-  if (ids.empty()) return absl::InvalidArgumentError("names no image");
-  return ids;
+      "), list:FILE, distractors:FILE and pools:FILE"));
 }
 
 absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
                                                       const MatrixItems& items,
-                                                      absl::Span<const std::string> list) {
+                                                      absl::string_view text) {
   RETURN_IF_ERROR(CheckCounts(protocol, items));
   std::vector<EvaluationPool> pools;
   const Chosen all(items.images.size(), true);
@@ -179,14 +202,29 @@ absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
     }
     case PoolKind::kList:
     case PoolKind::kDistractors: {
-      ASSIGN_OR_RETURN(const Chosen listed, Listed(protocol, items, list));
+      ASSIGN_OR_RETURN(const Chosen listed, NamedImages(items).List(text));
       pools.push_back(
           PoolOf(items, listed, protocol.kind == PoolKind::kDistractors ? all : listed));
       break;
     }
+    case PoolKind::kPools: {
+      ASSIGN_OR_RETURN(const std::vector<Chosen> lines, NamedImages(items).Lines(text));
+      for (const Chosen& line : lines) pools.push_back(PoolOf(items, line, line));
+      break;
+    }
+  }
+  if (pools.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(protocol.name, " names no image"));
   }
   for (const EvaluationPool& pool : pools) RETURN_IF_ERROR(CheckNotEmpty(protocol.name, pool));
   return pools;
+}
+
+absl::StatusOr<std::vector<EvaluationPool>> ReadPools(const Protocol& protocol,
+                                                      const MatrixItems& items) {
+  if (protocol.file.empty()) return MakePools(protocol, items, "");
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(protocol.file));
+  return Within(protocol.file, MakePools(protocol, items, text));
 }
 
 absl::StatusOr<EvaluationPool> InLanguage(const EvaluationPool& pool, const MatrixItems& items,

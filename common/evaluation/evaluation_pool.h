@@ -8,6 +8,9 @@
 //                 VLDeformer (test_img_keys_1k).  Not comparable with the folds.
 //   distractors   queries are of the images that a file names, candidates are all: COCO-full and
 //                 Flickr-full of LightningDOT, 20k distractors of "Retrieve Fast, Rerank Smart"
+//   pools         those that a file names, each by itself and all averaged: whether pictures that
+//   are
+//                 nearly alike are told apart
 #ifndef SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_
 #define SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_
 
@@ -16,7 +19,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "common/evaluation/matrix_items.h"
 #include "common/evaluation/query.h"
 
@@ -37,34 +39,38 @@ struct EvaluationPool {
   }
 };
 
-enum class PoolKind { kWhole, kFolds, kList, kDistractors };
+enum class PoolKind { kWhole, kFolds, kList, kDistractors, kPools };
 
 // Pools by name.  `image_count` and `caption_count`, unless 0, are what the matrix has to have.
 struct Protocol {
   std::string name;  // as it was asked for
   PoolKind kind = PoolKind::kWhole;
-  int folds = 1;          // of kFolds
-  std::string list_file;  // of kList and kDistractors
+  int folds = 1;     // of kFolds
+  std::string file;  // of kList, kDistractors and kPools
   int image_count = 0;
   int caption_count = 0;
 };
 
-// "whole", "coco_5k", "flickr_1k", "coco_1k_folds", "folds:N", "list:FILE", "distractors:FILE".
-// InvalidArgument, with all of them, for another.
+// "whole", "coco_5k", "flickr_1k", "coco_1k_folds", "folds:N", "list:FILE", "distractors:FILE",
+// "pools:FILE".  InvalidArgument, with all of them, for another.
 absl::StatusOr<Protocol> ParseProtocol(const std::string& name);
 
-// The ids of a list's file: of each line what stands before the first tab; blank lines are passed
-// over.  InvalidArgument, naming the line, for one that is too long or stands there twice, and if
-// there is none.
-absl::StatusOr<std::vector<std::string>> ParseImageList(absl::string_view text);
-
-// One pool, or one for each fold.  `list` are the ids that the protocol's file has.
+// One pool, one for each fold, or one for each line of kPools.  `text` is what the protocol's file
+// has, "" if it has none: of a list and of distractors an image's id a line, which ends at the
+// first tab; of pools the ids of a pool's images a line, with tabs between.  Blank lines are passed
+// over.
+//
 // InvalidArgument if the items are not what the protocol is about: another number of images or
-// captions, images that folds cannot share equally, a listed image that is no row; and for a pool
-// without a query.
+// captions, images that folds cannot share equally, a named image that is no row; for an id that is
+// too long or stands in a list or in a pool twice, with its line; for a file that names no image;
+// and for a pool without a query.
 absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
                                                       const MatrixItems& items,
-                                                      absl::Span<const std::string> list);
+                                                      absl::string_view text);
+
+// The same, by the protocol's file.  As the disk reports, and as MakePools with the file's name.
+absl::StatusOr<std::vector<EvaluationPool>> ReadPools(const Protocol& protocol,
+                                                      const MatrixItems& items);
 
 // The pool with the captions of one language alone, as candidates and as queries; images stay
 // candidates, and are queries where they have such a caption.  InvalidArgument if none is left.

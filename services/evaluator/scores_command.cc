@@ -26,6 +26,15 @@ namespace {
 
 constexpr int kSidecarVersion = 1;
 
+std::string SumOf(const ChosenPairs& pairs) {
+  Sha256 sum;
+  for (const std::vector<int>& captions : pairs) {
+    for (const int caption : captions) sum.Update(absl::StrCat(caption, " "));
+    sum.Update("\n");
+  }
+  return sum.Hex();
+}
+
 class ScoresRun {
  public:
   ScoresRun(const ScoresFlags& flags, const ScoresPlan& plan)
@@ -59,23 +68,23 @@ class ScoresRun {
 
   // The pairs that a cross-encoder is to score, if not all.
   absl::Status Choose() {
-    if (flags_.candidates.empty()) return absl::OkStatus();
+    const bool whole = plan_.protocol.kind == PoolKind::kWhole;
+    if (plan_.by == ScoredBy::kEmbeddings || (flags_.candidates.empty() && whole)) {
+      return absl::OkStatus();
+    }
+    ASSIGN_OR_RETURN(const std::vector<EvaluationPool> pools, Pools());
+    if (flags_.candidates.empty()) {
+      chosen_ = PairsWithin(pools, corpus_->picture_count());
+      return absl::OkStatus();
+    }
     ASSIGN_OR_RETURN(const auto file, ScoreFile::Open(flags_.candidates, items_));
     ASSIGN_OR_RETURN(const NamedScores scores, NamedScores::Create("candidates", {file->matrix()}));
-    ASSIGN_OR_RETURN(const std::vector<EvaluationPool> pools, Pools());
     ASSIGN_OR_RETURN(chosen_, ChoosePairs(scores, pools, flags_.depth, &threads_));
-    ASSIGN_OR_RETURN(const auto bytes, MappedFile::Open(flags_.candidates));
-    candidates_sum_ = Sha256Hex(bytes->bytes());
     return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<EvaluationPool>> Pools() const {
-    std::vector<std::string> list;
-    if (!plan_.protocol.list_file.empty()) {
-      ASSIGN_OR_RETURN(const std::string text, ReadFile(plan_.protocol.list_file));
-      ASSIGN_OR_RETURN(list, ParseImageList(text));
-    }
-    ASSIGN_OR_RETURN(std::vector<EvaluationPool> pools, MakePools(plan_.protocol, items_, list));
+    ASSIGN_OR_RETURN(std::vector<EvaluationPool> pools, ReadPools(plan_.protocol, items_));
     if (!flags_.languages_apart) return pools;
     std::vector<EvaluationPool> apart;
     for (const EvaluationPool& pool : pools) {
@@ -92,6 +101,7 @@ class ScoresRun {
       ASSIGN_OR_RETURN(scorer_,
                        ScoreByEmbeddings(*model_, *corpus_, &threads_, &start_costs_, call));
     } else {
+      if (chosen_.has_value()) chosen_sum_ = SumOf(*chosen_);
       ASSIGN_OR_RETURN(scorer_,
                        ScoreByPairs(*model_, *corpus_, std::move(chosen_), &start_costs_, call));
     }
@@ -103,9 +113,8 @@ class ScoresRun {
     std::string job =
         absl::StrCat("model ", model_->id(), " by ", flags_.by, " in ", flags_.precision,
                      flags_.deterministic ? " one by one" : "", " on ", corpus_->Digest());
-    if (candidates_sum_.empty()) return job;
-    return absl::StrCat(job, ", the best ", flags_.depth, " of ", candidates_sum_, " in ",
-                        plan_.protocol.name, flags_.languages_apart ? ", languages apart" : "");
+    if (chosen_sum_.empty()) return job;
+    return absl::StrCat(job, ", the pairs ", chosen_sum_);
   }
 
   absl::Status WriteMatrix() {
@@ -205,7 +214,7 @@ class ScoresRun {
   MatrixItems items_;
   std::shared_ptr<const Model> model_;
   absl::optional<ChosenPairs> chosen_;
-  std::string candidates_sum_;
+  std::string chosen_sum_;  // of the pairs, if not all are scored
   std::unique_ptr<CorpusScorer> scorer_;
   ScoreCosts start_costs_, costs_;
   absl::optional<TimedQuery> time_;

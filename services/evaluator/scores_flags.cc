@@ -65,9 +65,11 @@ void ScoresFlags::Define(Flags* flags) {
                 "with --by pairs: score the best --depth by these alone; default: all pairs",
                 &candidates);
   flags->Int("depth", "of each query in both directions; default 20", 1, limits::kMaxHits, &depth);
-  flags->String("protocol", "NAME", "pools that --candidates are taken in, as of tables; whole",
+  flags->String("protocol", "NAME",
+                "with --by pairs: score pairs within its pools alone, as of tables; default whole",
                 &protocol);
-  flags->Switch("languages-apart", "take them in each language apart, as tables --languages each",
+  flags->Switch("languages-apart",
+                "take --candidates in each language apart, as tables --languages each",
                 &languages_apart);
   flags->String("out", "FILE.npy", "the matrix; what it took goes to FILE.npy.json", &out);
   flags->String("pairs", "FILE.jsonl",
@@ -93,6 +95,12 @@ absl::StatusOr<ScoresPlan> PlanScores(const ScoresFlags& flags) {
   ASSIGN_OR_RETURN(plan.protocol, Within("--protocol", ParseProtocol(flags.protocol)));
   if (plan.by == ScoredBy::kEmbeddings && !flags.candidates.empty()) {
     return absl::InvalidArgumentError("--candidates is for --by pairs");
+  }
+  if (plan.by == ScoredBy::kEmbeddings && plan.protocol.kind != PoolKind::kWhole) {
+    return absl::InvalidArgumentError("--protocol is for --by pairs; embeddings score all pairs");
+  }
+  if (flags.languages_apart && flags.candidates.empty()) {
+    return absl::InvalidArgumentError("--languages-apart is for --candidates");
   }
   if (flags.time_only && flags.timed_queries == 0) {
     return absl::InvalidArgumentError("--time-only and --time-queries 0 leave nothing to do");

@@ -130,18 +130,8 @@ class TablesRun {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<EvaluationPool>> Pools() const {
-    std::vector<std::string> list;
-    const std::string& file = plan_.protocol.list_file;
-    if (!file.empty()) {
-      ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
-      ASSIGN_OR_RETURN(list, Within(file, ParseImageList(text)));
-    }
-    return MakePools(plan_.protocol, items_, list);
-  }
-
   absl::StatusOr<std::vector<TablePart>> MakeParts() const {
-    ASSIGN_OR_RETURN(const std::vector<EvaluationPool> pools, Pools());
+    ASSIGN_OR_RETURN(const auto pools, ReadPools(plan_.protocol, items_));
     if (plan_.languages.empty()) return std::vector<TablePart>{{"", pools}};
     const bool each = plan_.languages.front() == "each";
     std::vector<TablePart> parts;

@@ -182,17 +182,31 @@ std::string GridText(const TableGrid& grid) {
   return table.ToString(/*indent=*/2);
 }
 
+// How many there are in a pool: "1 000", or "2 to 6" where pools differ.
+std::string SizesOf(const TablePart& part, Direction direction) {
+  const auto size = [direction](const EvaluationPool& pool) {
+    return static_cast<int64_t>(pool.candidates(direction).size());
+  };
+  int64_t least = size(part.pools.front()), most = least;
+  for (const EvaluationPool& pool : part.pools) {
+    least = std::min(least, size(pool));
+    most = std::max(most, size(pool));
+  }
+  if (least == most) return WithThousands(most);
+  return absl::StrCat(WithThousands(least), " to ", WithThousands(most));
+}
+
 std::string PartTitle(const TablesReport& report, size_t part) {
   const TablePart& own = report.parts[part];
   std::string title = Printable(report.protocol, 0);
   if (!own.language.empty()) absl::StrAppend(&title, ", ", Printable(own.language, 0));
-  if (own.pools.size() > 1) absl::StrAppend(&title, ", mean of ", own.pools.size(), " folds");
-  const EvaluationPool& pool = own.pools.front();
+  if (own.pools.size() > 1)
+    absl::StrAppend(&title, ", mean of ", WithThousands(static_cast<int64_t>(own.pools.size())),
+                    " pools");
   const auto& queries = report.rows.front().parts[part].queries;
   absl::StrAppend(&title, ": ", WithThousands(queries[0]), " captions look for ",
-                  WithThousands(static_cast<int64_t>(pool.images.size())), " images, ",
-                  WithThousands(queries[1]), " images for ",
-                  WithThousands(static_cast<int64_t>(pool.captions.size())), " captions");
+                  SizesOf(own, Direction::kTextToImage), " images, ", WithThousands(queries[1]),
+                  " images for ", SizesOf(own, Direction::kImageToText), " captions");
   return title;
 }
 

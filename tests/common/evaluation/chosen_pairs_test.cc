@@ -6,6 +6,8 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -69,7 +71,7 @@ TEST_CASE("pairs are chosen as a full sort of every query chooses them, whatever
   const NamedScores named = *NamedScores::Create("be", {ScoreMatrix(scores, kImages, kCaptions)});
   ComputePool threads(2);
   for (const std::string protocol : {"whole", "folds:3"}) {
-    const auto whole = *MakePools(*ParseProtocol(protocol), items, {});
+    const auto whole = *MakePools(*ParseProtocol(protocol), items, "");
     std::vector<EvaluationPool> german;
     for (const EvaluationPool& pool : whole) german.push_back(*InLanguage(pool, items, "de"));
     for (const auto& pools : {whole, german}) {
@@ -82,12 +84,23 @@ TEST_CASE("pairs are chosen as a full sort of every query chooses them, whatever
   }
 }
 
+TEST_CASE("pairs within pools are those that a ranking of the pools could read, and no others") {
+  const MatrixItems items = Items();
+  for (const auto& [protocol, text] : {std::pair<std::string, std::string>{"folds:3", ""},
+                                       {"pools:f", "0\t1\n1\t2\t8\n"},
+                                       {"distractors:f", "4\n"}}) {
+    const auto pools = *MakePools(*ParseProtocol(protocol), items, text);
+    // Any scores at all would be chosen, all of them.
+    REQUIRE(PairsWithin(pools, kImages) == Slowly(Scores(), pools, kImages * kCaptions));
+  }
+}
+
 TEST_CASE("a score that is no number is refused") {
   std::vector<float> scores = Scores();
   scores[3 * kCaptions + 4] = std::numeric_limits<float>::quiet_NaN();
   const NamedScores named = *NamedScores::Create("be", {ScoreMatrix(scores, kImages, kCaptions)});
   ComputePool threads(1);
-  const auto pools = *MakePools(*ParseProtocol("whole"), Items(), {});
+  const auto pools = *MakePools(*ParseProtocol("whole"), Items(), "");
   REQUIRE(absl::IsInvalidArgument(ChoosePairs(named, pools, 2, &threads).status()));
 }
 

@@ -2,7 +2,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/files.h"
 #include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
@@ -26,20 +28,20 @@ MatrixItems Items(int images, int captions, const std::vector<std::string>& lang
 }
 
 std::vector<EvaluationPool> Pools(const std::string& protocol, const MatrixItems& items,
-                                  const std::vector<std::string>& list = {}) {
+                                  absl::string_view file = "") {
   const auto parsed = ParseProtocol(protocol);
   REQUIRE(parsed.ok());
-  const auto pools = MakePools(*parsed, items, list);
+  const auto pools = MakePools(*parsed, items, file);
   INFO(pools.status());
   REQUIRE(pools.ok());
   return *pools;
 }
 
 std::string ProblemOf(const std::string& protocol, const MatrixItems& items,
-                      const std::vector<std::string>& list = {}) {
+                      absl::string_view file = "") {
   const auto parsed = ParseProtocol(protocol);
   if (!parsed.ok()) return std::string(parsed.status().message());
-  const absl::Status status = MakePools(*parsed, items, list).status();
+  const absl::Status status = MakePools(*parsed, items, file).status();
   REQUIRE(absl::IsInvalidArgument(status));
   return std::string(status.message());
 }
@@ -78,7 +80,7 @@ TEST_CASE("COCO 1k by folds are SGRAF's slices") {
 }
 
 TEST_CASE("a list takes the listed images and their captions alone, in the order of rows") {
-  const EvaluationPool pool = Pools("list:f", Items(4, 2), {"i3", "i1"})[0];
+  const EvaluationPool pool = Pools("list:f", Items(4, 2), "i3\ni1\n")[0];
   REQUIRE(pool.images == Ints{1, 3});
   REQUIRE(pool.captions == Ints{2, 3, 6, 7});
   REQUIRE(pool.image_queries == Ints{1, 3});
@@ -86,7 +88,7 @@ TEST_CASE("a list takes the listed images and their captions alone, in the order
 }
 
 TEST_CASE("distractors are found and ask nothing") {
-  const EvaluationPool pool = Pools("distractors:f", Items(4, 2), {"i2"})[0];
+  const EvaluationPool pool = Pools("distractors:f", Items(4, 2), "i2")[0];
   REQUIRE(pool.images == Ints{0, 1, 2, 3});
   REQUIRE(pool.captions.size() == 8);
   REQUIRE(pool.image_queries == Ints{2});
@@ -114,25 +116,57 @@ TEST_CASE("a protocol that the items do not fit is refused") {
   REQUIRE(absl::StrContains(ProblemOf("coco_1k_folds", Items(5000, 4)), "not 5000 with 20000"));
   REQUIRE(absl::StrContains(ProblemOf("flickr_1k", Items(1001, 5)), "not 1001"));
   REQUIRE(absl::StrContains(ProblemOf("folds:3", Items(4, 1)), "4 images do not make 3 folds"));
-  REQUIRE(absl::StrContains(ProblemOf("list:f", Items(4, 1), {"i9"}), "'i9'"));
+  REQUIRE(ProblemOf("list:f", Items(4, 1), "i1\ni9") ==
+          "line 2: image 'i9' is no row of the matrix");
   MatrixItems bare = Items(2, 1);
   bare.captions.pop_back();
-  REQUIRE(absl::StrContains(ProblemOf("list:f", bare, {"i1"}), "no caption"));
+  REQUIRE(absl::StrContains(ProblemOf("list:f", bare, "i1"), "no caption"));
   REQUIRE(absl::StrContains(ProblemOf("folds:2", bare), "no caption"));
   for (const char* name :
-       {"", "coco", "folds:0", "folds:x", "folds:1001", "list:", "distractors:"}) {
+       {"", "coco", "folds:0", "folds:x", "folds:1001", "list:", "distractors:", "pools:"}) {
     REQUIRE(absl::StrContains(ProblemOf(name, bare), "is none of whole"));
   }
 }
 
 TEST_CASE("lists have an id a line, before a tab") {
-  const auto ids = ParseImageList("391895\r\n\n522418\tx\n");
-  REQUIRE(ids.ok());
-  REQUIRE(*ids == std::vector<std::string>{"391895", "522418"});
-  REQUIRE(ParseImageList("a\nb\na\n").status().message() ==
-          "line 3: image 'a' stands in the file twice");
-  REQUIRE(ParseImageList("\n").status().message() == "names no image");
-  REQUIRE(absl::StrContains(ParseImageList(std::string(2000, 'x')).status().message(), "line 1"));
+  REQUIRE(Pools("list:f", Items(4, 1), "i3\r\n\ni0\tx\n")[0].images == Ints{0, 3});
+  REQUIRE(ProblemOf("list:f", Items(4, 1), "i1\ni2\ni1\n") ==
+          "line 3: image 'i1' stands there twice");
+  REQUIRE(ProblemOf("distractors:f", Items(4, 1), "\n") == "f: no caption is left to ask with");
+  REQUIRE(absl::StrContains(ProblemOf("list:f", Items(4, 1), std::string(2000, 'x')),
+                            "line 1: an id has 2000 bytes"));
+}
+
+TEST_CASE("pools are those that the lines of a file name, and may share an image") {
+  const auto pools = Pools("pools:f", Items(5, 2), "i3\ti1\r\n\ni1\ti4\ti0\n");
+  REQUIRE(pools.size() == 2);
+  REQUIRE(pools[0].images == Ints{1, 3});
+  REQUIRE(pools[0].captions == Ints{2, 3, 6, 7});
+  REQUIRE(pools[0].image_queries == pools[0].images);
+  REQUIRE(pools[0].caption_queries == pools[0].captions);
+  REQUIRE(pools[1].images == Ints{0, 1, 4});
+  REQUIRE(ProblemOf("pools:f", Items(5, 1), "i1\ti2\ni1\ti1\n") ==
+          "line 2: image 'i1' stands there twice");
+  REQUIRE(ProblemOf("pools:f", Items(5, 1), "i1\ti7") ==
+          "line 1: image 'i7' is no row of the matrix");
+  REQUIRE(ProblemOf("pools:f", Items(5, 1), "\n") == "pools:f names no image");
+  MatrixItems bare = Items(2, 1);
+  bare.captions.pop_back();
+  REQUIRE(ProblemOf("pools:f", bare, "i0\ni1") == "pools:f: no caption is left to ask with");
+}
+
+TEST_CASE("a protocol's file is read, and named in what is wrong with it") {
+  const TempDir dir;
+  const std::string file = dir.File("pools.tsv");
+  REQUIRE(WriteFileAtomically(file, "i0\ti2\n").ok());
+  const auto pools = ReadPools(*ParseProtocol("pools:" + file), Items(3, 1));
+  REQUIRE(pools.ok());
+  REQUIRE(pools->front().images == Ints{0, 2});
+  REQUIRE(WriteFileAtomically(file, "i9\n").ok());
+  REQUIRE(ReadPools(*ParseProtocol("list:" + file), Items(3, 1)).status().message() ==
+          file + ": line 1: image 'i9' is no row of the matrix");
+  REQUIRE(absl::IsNotFound(
+      ReadPools(*ParseProtocol("list:" + dir.File("none")), Items(3, 1)).status()));
 }
 
 TEST_CASE("rows and columns are read line by line") {

@@ -70,10 +70,9 @@ TEST_CASE("every query of every pool is measured as by the book") {
   const ScoreMatrix matrix(values, 37, 101);
   for (const bool by_columns : {false, true}) {
     const ScoreMatrix read(by_columns ? flipped : values, 37, 101, by_columns);
-    for (const char* name : {"whole", "folds:37", "list:f", "distractors:f"}) {
+    for (const char* name : {"whole", "folds:37", "list:f", "distractors:f", "pools:f"}) {
       const auto protocol = ParseProtocol(name);
-      const std::vector<std::string> list = {"i3", "i4", "i5", "i30", "i36"};
-      const auto pools = MakePools(*protocol, items, list);
+      const auto pools = MakePools(*protocol, items, "i3\ti30\ni4\ti5\ni36\n");
       REQUIRE(pools.ok());
       for (const EvaluationPool& pool : *pools) {
         for (const Direction direction : {Direction::kTextToImage, Direction::kImageToText}) {
@@ -98,7 +97,7 @@ TEST_CASE("expected ranks are those over all orders, in both directions") {
   std::vector<float> values(6 * 7);
   for (float& value : values) value = random() % 2;
   const ScoreMatrix matrix(values, 6, 7);
-  const auto pools = MakePools(*ParseProtocol("whole"), items, {});
+  const auto pools = MakePools(*ParseProtocol("whole"), items, "");
   for (const Direction direction : {Direction::kTextToImage, Direction::kImageToText}) {
     const EvaluationPool& pool = pools->front();
     const auto fast = Measured(Scores({matrix}), direction, pool, items, TieRule::kExpectedRank);
@@ -118,9 +117,8 @@ TEST_CASE("a distractor that scores more costs a rank, and less none") {
   items.captions = {{"c0", 0, "en"}, {"c1", 1, "en"}};
   const std::vector<float> values = {0.5f, 0.7f, 0.6f, 0.1f};
   const ScoreMatrix matrix(values, 2, 2);
-  const auto alone = MakePools(*ParseProtocol("list:f"), items, std::vector<std::string>{"asked"});
-  const auto among =
-      MakePools(*ParseProtocol("distractors:f"), items, std::vector<std::string>{"asked"});
+  const auto alone = MakePools(*ParseProtocol("list:f"), items, "asked");
+  const auto among = MakePools(*ParseProtocol("distractors:f"), items, "asked");
   for (const Direction direction : {Direction::kTextToImage, Direction::kImageToText}) {
     const auto rank = [&](const EvaluationPool& pool) {
       const auto measures =
@@ -142,7 +140,7 @@ TEST_CASE("an ensemble is the mean of its members") {
     b[i] = static_cast<int>(random() % 64) / 64.0f;
     mean[i] = (a[i] + b[i]) / 2;
   }
-  const auto pools = MakePools(*ParseProtocol("whole"), items, {});
+  const auto pools = MakePools(*ParseProtocol("whole"), items, "");
   const NamedScores ensemble = Scores({ScoreMatrix(a, 9, 20), ScoreMatrix(b, 9, 20)});
   REQUIRE(ensemble.at(3, 4) == mean[3 * 20 + 4]);
   std::vector<float> gathered(2);
@@ -178,7 +176,7 @@ TEST_CASE("a score that is no number is refused with row and column, where it ta
   values[1 * 4 + 2] = std::numeric_limits<float>::quiet_NaN();
   ComputePool threads(1);
   const auto measure = [&](const char* protocol, Direction direction) {
-    const auto pools = MakePools(*ParseProtocol(protocol), items, std::vector<std::string>{"i0"});
+    const auto pools = MakePools(*ParseProtocol(protocol), items, "i0");
     const NamedScores scores = Scores({ScoreMatrix(values, 3, 4)});
     return MeasurePolicy({&scores}, direction, pools->front(), items, {}, &threads).status();
   };

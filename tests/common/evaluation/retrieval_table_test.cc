@@ -40,7 +40,7 @@ MatrixItems Items(const std::vector<int>& families,
 }
 
 TablePart Part(const MatrixItems& items, const std::string& protocol = "whole") {
-  return {"", *MakePools(*ParseProtocol(protocol), items, {})};
+  return {"", *MakePools(*ParseProtocol(protocol), items, "")};
 }
 
 PoolOutcome Outcome(const std::vector<int>& captions, const std::vector<int>& images) {
@@ -224,8 +224,7 @@ TEST_CASE("methods are compared over the same draws") {
 TEST_CASE("distractors are not drawn") {
   // Eight of nine families ask nothing: the ninth is drawn alone, so nothing varies.
   const MatrixItems items = Items({0, 1, 2, 3, 4, 5, 6, 7, 8});
-  const TablePart part = {
-      "", *MakePools(*ParseProtocol("distractors:f"), items, std::vector<std::string>{"i4"})};
+  const TablePart part = {"", *MakePools(*ParseProtocol("distractors:f"), items, "i4")};
   const auto rows = Table({part}, {{{Outcome({1, 3}, {2})}}}, items);
   const Interval& recall =
       rows[0].parts[0].intervals[TableIndex(Direction::kTextToImage, kRecallAt1)];

@@ -101,7 +101,7 @@ struct Tiny {
     items.families = {0, 1};
     items.family_count = 2;
     items.captions = {{"a1", 0, "en"}, {"a2", 0, "en"}, {"b1", 1, "en"}, {"b2", 1, "en"}};
-    pool = MakePools(*ParseProtocol("whole"), items, {})->front();
+    pool = MakePools(*ParseProtocol("whole"), items, "")->front();
   }
 
   absl::StatusOr<std::vector<std::vector<QueryMeasures>>> Measure(

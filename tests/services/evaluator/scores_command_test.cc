@@ -52,6 +52,8 @@ class Fixture {
   nlohmann::json Sidecar(const std::string& by) const {
     return nlohmann::json::parse(*ReadFile(dir.File(by + ".npy.json")));
   }
+  // In the order of the matrix's rows.
+  std::string Image(int row) const { return images_[row]; }
   std::string out() const { return out_.str(); }
   std::string err() const { return err_.str(); }
 
@@ -63,7 +65,8 @@ class Fixture {
     const absl::Status written =
         WriteRegionFile(dir.File("made.regions"), kPictures, Dtype::kFloat32, [&](int64_t place) {
           RegionFileItem item;
-          item.line.id = pairs.item_id(place);
+          images_.push_back(pairs.item_id(place));
+          item.line.id = images_.back();
           item.line.captions = {{"en", pairs.caption(place)}};
           item.line.split = place % 3 == 0 ? Split::kHeldOut : Split::kTrain;
           item.regions = pairs.ReadPicture(place)->regions;
@@ -73,6 +76,7 @@ class Fixture {
     REQUIRE(written.ok());
   }
 
+  std::vector<std::string> images_;
   std::ostringstream out_, err_;
 };
 
@@ -112,6 +116,26 @@ TEST_CASE_METHOD(Fixture, "a cross-encoder behind a retrieval scores what the ta
   REQUIRE(Run("tables", deeper) == kFailure);
 }
 
+TEST_CASE_METHOD(Fixture, "pairs are scored within the pools that the tables then read") {
+  std::string lines;
+  for (int pool = 0; pool < kPictures / 2; ++pool) {
+    absl::StrAppend(&lines, Image(2 * pool), "\t", Image(2 * pool + 1), "\n");
+  }
+  REQUIRE(WriteFileAtomically(dir.File("pools.tsv"), lines).ok());
+  const std::string protocol = "pools:" + dir.File("pools.tsv");
+  REQUIRE(Scores("pairs", {"--protocol", protocol}) == kSuccess);
+  REQUIRE(Sidecar("pairs")["pairs_scored"] == kPictures * 2);
+  const std::vector<std::string> tables = {"--pairs",     dir.File("pairs.jsonl"),
+                                           "--matrix",    "ce=" + dir.File("pairs.npy"),
+                                           "--resamples", "100",
+                                           "--policies",  "ce"};
+  std::vector<std::string> within = tables;
+  within.insert(within.end(), {"--protocol", protocol});
+  REQUIRE(Run("tables", within) == kSuccess);
+  REQUIRE(Run("tables", tables) == kFailure);
+  REQUIRE(absl::StrContains(err(), "is no number at row 0"));
+}
+
 TEST_CASE_METHOD(Fixture, "a split, a time alone and one item at a time are what is asked for") {
   REQUIRE(Scores("pairs", {"--split", "held_out", "--deterministic"}) == kSuccess);
   REQUIRE(absl::StrContains(out(), "10 pictures, 10 captions"));
@@ -136,6 +160,8 @@ TEST_CASE_METHOD(Fixture, "what cannot be is refused with what is wrong") {
   refused("embeddings", {"--candidates", "x.npy"}, "--candidates is for --by pairs");
   refused("pairs", {"--split", "test"}, "--split: ");
   refused("pairs", {"--protocol", "coco"}, "--protocol: ");
+  refused("embeddings", {"--protocol", "folds:2"}, "--protocol is for --by pairs");
+  refused("pairs", {"--languages-apart"}, "--languages-apart is for --candidates");
   refused("pairs", {"--protocol", "coco_5k", "--candidates", dir.File("none.npy")}, "none.npy");
   refused("pairs", {"--time-only", "--time-queries", "0"}, "leave nothing to do");
   refused("pairs", {"--precision", "fp8"}, "'fp8' is not float32");

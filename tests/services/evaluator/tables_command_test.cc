@@ -136,7 +136,13 @@ TEST_CASE("protocols choose who takes part") {
   REQUIRE(row("distractors:" + files.Path("a.tsv")) ==
           "be - 100.0 100.0 100.0 50.0 100.0 100.0 91.7");
   const Ran folds = files.Run({"--protocol", "folds:2", "--policies", "be"});
-  REQUIRE(absl::StartsWith(folds.out, "folds:2, mean of 2 folds: 4 captions look for 1 images"));
+  REQUIRE(absl::StartsWith(folds.out, "folds:2, mean of 2 pools: 4 captions look for 1 images"));
+  // Each by itself, then both together.
+  files.Put("pools.tsv", "a\nb\nb\ta\n");
+  const Ran pools =
+      files.Run({"--protocol", "pools:" + files.Path("pools.tsv"), "--policies", "be"});
+  REQUIRE(absl::StrContains(
+      pools.out, "mean of 3 pools: 8 captions look for 1 to 2 images, 4 images for 2 to 4"));
   const Ran coco = files.Run({"--protocol", "coco_5k"});
   REQUIRE(coco.status == 1);
   REQUIRE(absl::StrContains(coco.err, "not 2 with 4"));
