@@ -25,9 +25,9 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
   auto opened = absl::WrapUnique(new PairCorpus());
   for (const auto& reader : corpora) RETURN_IF_ERROR(opened->Add(*reader, options));
   opened->readers_ = std::move(corpora);
-  if (opened->pictures_.empty()) {
+  if (opened->captions_.empty()) {
     return absl::InvalidArgumentError(
-        "no picture has a caption to learn from; are the languages and the splits those of the "
+        "no picture has a caption that is taken; are the languages and the splits those of the "
         "corpora?");
   }
   RETURN_IF_ERROR(opened->FindTwins());
@@ -71,7 +71,7 @@ void PairCorpus::AddPicture(const CorpusReader& reader, CorpusItem item,
     captions_.push_back({std::move(caption.text), std::move(caption.language), picture_count(), 0});
     ++picture.caption_count;
   }
-  if (picture.caption_count == 0) return;
+  if (picture.caption_count == 0 && !options.keeps_captionless) return;
   item.captions.clear();
   picture.item = std::move(item);
   pictures_.push_back(std::move(picture));

@@ -23,6 +23,8 @@ struct PairCorpusOptions {
   std::vector<std::string> languages = {"en"};
   // Captions of a picture that are taken in each language, the first ones; 0: all.
   int captions_per_picture = 0;
+  // Whether pictures without a caption that is taken are there, too: to be found, not to be learnt.
+  bool keeps_captionless = false;
   // Which pictures are taken; null: all.
   std::function<bool(const CorpusItem& item)> wanted;
 };
@@ -30,9 +32,9 @@ struct PairCorpusOptions {
 // Immutable, thread-safe.
 class PairCorpus {
  public:
-  // Pictures without a caption that is taken are left out.  InvalidArgument for a corpus of
-  // pictures, corpora of different widths, an id of two pictures, or if nothing is left; else as
-  // the readers.
+  // Pictures without a caption that is taken are left out, unless the options keep them.
+  // InvalidArgument for a corpus of pictures, corpora of different widths, an id of two pictures, or
+  // if no caption is taken; else as the readers.
   static absl::StatusOr<std::unique_ptr<PairCorpus>> Open(
       std::vector<std::unique_ptr<CorpusReader>> corpora, const PairCorpusOptions& options);
 

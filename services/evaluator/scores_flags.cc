@@ -119,6 +119,7 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> OpenScoredCorpus(const ScoresFlags& 
   PairCorpusOptions options;
   options.languages = Languages(flags);
   options.captions_per_picture = flags.captions_per_picture;
+  options.keeps_captionless = true;  // distractors
   if (plan.split.has_value()) {
     options.wanted = [split = *plan.split](const CorpusItem& item) {
       return item.split.value_or(SplitOfItem(item.item_id)) == split;

@@ -132,7 +132,8 @@ TEST_CASE("lists have an id a line, before a tab") {
   REQUIRE(Pools("list:f", Items(4, 1), "i3\r\n\ni0\tx\n")[0].images == Ints{0, 3});
   REQUIRE(ProblemOf("list:f", Items(4, 1), "i1\ni2\ni1\n") ==
           "line 3: image 'i1' stands there twice");
-  REQUIRE(ProblemOf("distractors:f", Items(4, 1), "\n") == "f: no caption is left to ask with");
+  REQUIRE(ProblemOf("distractors:f", Items(4, 1), "\n") ==
+          "distractors:f: no caption is left to ask with");
   REQUIRE(absl::StrContains(ProblemOf("list:f", Items(4, 1), std::string(2000, 'x')),
                             "line 1: an id has 2000 bytes"));
 }

@@ -46,6 +46,21 @@ std::string Refusal(std::vector<std::unique_ptr<CorpusReader>> corpora,
   return std::string(opened.status().message());
 }
 
+TEST_CASE("pictures without captions are kept for those who look for them among others") {
+  PairCorpusOptions options;
+  options.keeps_captionless = true;
+  const auto pairs = *PairCorpus::Open(Just(Some()), options);
+  REQUIRE(pairs->picture_count() == 4);
+  REQUIRE(pairs->item_id(1) == "b");
+  REQUIRE(pairs->caption_count(1) == 0);
+  REQUIRE(pairs->first_caption(1) == 2);
+  REQUIRE(pairs->item_id(pairs->picture_of(2)) == "c");
+  REQUIRE(pairs->caption_count() == 5);
+  REQUIRE(pairs->ReadPicture(1)->regions.features == std::vector<float>{2, 2});
+  options.languages = {"fr"};
+  REQUIRE(Refusal(Just(Some()), options).find("no picture has a caption") == 0);
+}
+
 TEST_CASE("pictures come by their ids, with their captions in the wanted languages") {
   const auto pairs = *PairCorpus::Open(Just(Some()), {});
   REQUIRE(pairs->picture_count() == 3);

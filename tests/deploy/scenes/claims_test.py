@@ -1,0 +1,200 @@
+"""Rows of claims.py: in their order, none twice, and each leaves its result.
+
+usage: claims_test.py CLAIMS ROWS
+
+The programs are fakes that write what the real ones would and note how they were called.
+"""
+
+import contextlib
+import io
+import json
+import os
+import stat
+import sys
+
+import cases
+import claims
+import report
+
+FAKE = r"""#!/usr/bin/python3 -B
+import json, os, sys
+name, words = os.path.basename(sys.argv[0]), sys.argv[1:]
+folder = os.path.dirname(os.path.abspath(sys.argv[0]))
+with open(folder + "/calls", "a") as calls:
+    calls.write(json.dumps([name] + words) + "\n")
+def value(flag):
+    return words[words.index(flag) + 1] if flag in words else None
+def put(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as target:
+        target.write(text)
+def numbers(at_one):
+    return {"value": at_one, "low": at_one - .1, "high": at_one + .1}
+if os.path.exists(folder + "/fail_" + words[0]):
+    sys.exit(int(open(folder + "/fail_" + words[0]).read()))
+if words[0] == "scenes":
+    split = value("--features")
+    graphs = [{"id": split + "/0", "base": split + "/0", "change": "none", "slices": ["binding"],
+               "captions": [{"en": "a dog"}]},
+              {"id": split + "/1", "base": split + "/0", "change": "colours_swapped",
+               "slices": ["binding"], "captions": [{"en": "a cat"}]},
+              {"id": split + "/2", "base": None, "change": "none", "slices": ["plain"],
+               "captions": [{"en": "a cow"}]}]
+    put(value("--out") + "/" + split + ".jsonl", "".join(json.dumps(g) + "\n" for g in graphs))
+    boxed = ".boxed" if "--append-boxes" in words else ""
+    put(value("--out") + "/" + split + boxed + ".regions", "")
+elif words[0] == "make-vocabulary":
+    put(value("--out"), open(value("--text")).read())
+elif words[0] == "init-model":
+    print("begun")
+elif words[0] == "learn":
+    put(value("--store") + "/models/learnt/manifest.json", open(value("--recipe")).read())
+    put(value("--out") + "/metrics.jsonl", json.dumps({"event": "step", "steps": 7}) + "\n" +
+        json.dumps({"event": "development", "score": 41.5}) + "\n")
+    print("learnt")
+elif words[0] == "scores":
+    put(value("--out"), "")
+    lines = [{"image": "test_1k/%d" % i} for i in range(3)]
+    lines += [{"caption": "c", "image": "test_1k/0", "language": "en"}]
+    put(os.path.dirname(value("--out")) + "/pairs.jsonl",
+        "".join(json.dumps(l) + "\n" for l in lines))
+elif words[0] == "tables":
+    method = {"policy": "be", "depth": 0}
+    for direction in ("text_to_image", "image_to_text"):
+        method[direction] = {"query_count": 3}
+        for measure in ("r_at_1", "r_at_5", "r_at_10", "r_at_20", "mrr"):
+            method[direction][measure] = numbers(.5)
+    other = json.loads(json.dumps(method))
+    other.update({"policy": "be:ce", "depth": 20, "combination": "add_lambda", "lambda": .5})
+    other["text_to_image"]["r_at_1"]["minus_first"] = numbers(.125)
+    put(value("--json"), json.dumps({"tables": [{"methods": [method, other]}]}))
+"""
+
+ROWS = {
+    "networks": {"bi": {"model": "m", "recipe": "r", "pictures": 20},
+                 "cross": {"start": "bi", "recipe": "r", "retriever": "bi", "steps": 5}},
+    "measures": {
+        "both": {"pool": "test_1k", "policies": "be,be:ce", "lambdas": "0.5",
+                 "matrices": {"be": {"network": "bi", "by": "embeddings"},
+                              "ce": {"network": "cross", "by": "pairs", "behind": "be",
+                                     "depth": 20}}},
+        "apart": {"pool": "test_1k", "policies": "ce", "siblings": True,
+                  "matrices": {"ce": {"network": "cross", "by": "pairs"}}}}}
+
+
+class ClaimsTest(cases.Case):
+    def setUp(self):
+        super().setUp()
+        self.programs = {}
+        for name in ("trainer", "evaluator", "sightlinectl"):
+            self.programs[name] = self.write("bin/" + name, FAKE.encode())
+            os.chmod(self.programs[name], stat.S_IRWXU)
+        self.write("clone/rows.json", json.dumps(ROWS).encode())
+        self.write("clone/recipes/r.yaml", b"retriever: $retriever\n")
+        claims.HERE = os.path.join(self.folder, "clone")
+
+    def rows(self):
+        return claims.Rows(os.path.join(claims.HERE, "rows.json"), claims.HERE)
+
+    def run_rows(self, *words):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = claims.main([os.path.join(self.folder, "work"), *words], self.rows(),
+                                 self.programs)
+        return status, out.getvalue(), err.getvalue()
+
+    def calls(self, command):
+        path = os.path.join(self.folder, "bin/calls")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as source:
+            calls = [json.loads(line) for line in source]
+        return [call for call in calls if call[1] == command]
+
+    def read(self, path):
+        with open(os.path.join(self.folder, path), encoding="utf-8") as source:
+            return source.read()
+
+    def test_every_row_is_done_once(self):
+        self.assertEqual(self.run_rows()[0], 0)
+        self.assertEqual(len(self.calls("learn")), 2)
+        self.assertEqual([self.rows().result(name) is not None for name in self.rows().names()],
+                         [True] * 4)
+        self.assertEqual(self.run_rows()[0], 0)
+        self.assertEqual(len(self.calls("learn")), 2)
+        self.assertEqual(self.run_rows("cross")[0], 0)
+        self.assertEqual(len(self.calls("learn")), 3)
+
+    def test_a_network_begins_with_what_it_names_and_keeps_its_weights(self):
+        self.run_rows("bi")
+        bi = self.calls("learn")[0]
+        self.assertEqual(bi[bi.index("--start") + 1], "begun")
+        self.assertIn("train_20/train.regions", bi[bi.index("--corpus") + 1])
+        self.assertNotIn("--steps", bi)
+        self.run_rows("cross")
+        cross = self.calls("learn")[1]
+        weights = os.path.join(claims.HERE, "weights/bi")
+        self.assertEqual(cross[cross.index("--start") + 1], weights)
+        self.assertEqual(cross[cross.index("--steps") + 1], "5")
+        self.assertEqual(self.read("clone/weights/cross/manifest.json"), f"retriever: {weights}\n")
+        self.assertEqual(self.rows().result("cross")["development"]["score"], 41.5)
+
+    def test_vocabularies_are_of_the_captions_that_are_learnt_from(self):
+        self.run_rows("bi")
+        self.assertEqual(self.read("work/wordpiece.vocabulary"), "a dog\na cat\na cow\n")
+
+    def test_parts_are_families_slices_and_siblings(self):
+        self.run_rows()
+        self.assertEqual(list(self.rows().result("both")["parts"]),
+                         ["all", "families", "slice_plain", "slice_binding"])
+        self.assertEqual(list(self.rows().result("apart")["parts"]), ["colours_swapped"])
+        self.assertEqual(self.read("work/measures/apart/siblings.tsv"), "test_1k/0\ttest_1k/1\n")
+        self.assertEqual(self.read("work/measures/both/families.tsv"), "test_1k/0\ntest_1k/1\n")
+        scores = self.calls("scores")
+        self.assertIn("--candidates", scores[1])
+        self.assertTrue(scores[2][scores[2].index("--protocol") + 1].endswith("siblings.tsv"))
+        families = [json.loads(line).get("family")
+                    for line in self.read("work/measures/both/pairs.jsonl").splitlines()]
+        self.assertEqual(families, ["test_1k/0", "test_1k/0", "test_1k/2", None])
+
+    def test_tables_have_intervals_and_differences(self):
+        self.assertEqual(report.tables(self.rows()), "there are no results yet\n")
+        self.run_rows()
+        text = report.tables(self.rows())
+        self.assertIn("| be | 50.0 [40.0, 60.0] |  | 50.0 |", text)
+        self.assertIn("| be:ce 20 add_lambda:0.5 | 50.0 [40.0, 60.0] | +12.5 [+2.5, +22.5] |", text)
+        self.assertIn("| bi | 7 | 0 min |", text)
+
+    def test_what_ends_a_program_ends_the_row_and_leaves_no_result(self):
+        self.write("bin/fail_learn", b"75")
+        status, _, err = self.run_rows("bi")
+        self.assertEqual(status, 75)
+        self.assertIn("trainer learn ended with 75", err)
+        self.assertIsNone(self.rows().result("bi"))
+        self.write("bin/fail_learn", b"3")
+        self.assertEqual(self.run_rows("bi")[0], 1)
+
+    def test_rows_that_cannot_be_done_are_refused(self):
+        self.assertEqual(self.run_rows("bo")[0], 2)
+        status, _, err = self.run_rows("cross")
+        self.assertEqual(status, 1)
+        self.assertIn("row cross needs bi, which has no result", err)
+        self.assertEqual(self.calls("learn"), [])
+        self.write("clone/rows.json", json.dumps({"networks": {"a": {"start": "b"}},
+                                                  "measures": {}}).encode())
+        with self.assertRaisesRegex(claims.Failed, "needs b, which does not stand above it"):
+            self.rows()
+
+    def test_the_list_tells_what_is_missing(self):
+        self.run_rows("bi")
+        out = self.run_rows("--list")[1]
+        self.assertIn("bi                           done", out)
+        self.assertIn("cross                        missing  needs bi", out)
+
+    def test_rows_of_the_repository_stand_in_order(self):
+        rows = claims.Rows(sys.argv[2])
+        self.assertGreater(len(rows.names()), 3)
+
+
+if __name__ == "__main__":
+    cases.main()
