@@ -68,13 +68,11 @@ class ScoresRun {
 
   // The pairs that a cross-encoder is to score, if not all.
   absl::Status Choose() {
-    const bool whole = plan_.protocol.kind == PoolKind::kWhole;
-    if (plan_.by == ScoredBy::kEmbeddings || (flags_.candidates.empty() && whole)) {
-      return absl::OkStatus();
-    }
+    if (plan_.by == ScoredBy::kEmbeddings) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::vector<EvaluationPool> pools, Pools());
     if (flags_.candidates.empty()) {
-      chosen_ = PairsWithin(pools, corpus_->picture_count());
+      const bool all = plan_.protocol.kind == PoolKind::kWhole;
+      if (!all) chosen_ = PairsWithin(pools, corpus_->picture_count());
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(const auto file, ScoreFile::Open(flags_.candidates, items_));

@@ -12,13 +12,17 @@
 namespace sightline {
 namespace {
 
+const std::string& LemmaOf(const CaptionWord& word) {
+  return word.lemma.empty() ? word.text : word.lemma;
+}
+
 // What may stand in the place of `word`.
 absl::Span<const std::string> AlternativesTo(const CaptionWord& word,
                                              absl::Span<const std::string> tags,
                                              const Antonyms& antonyms) {
   if (word.kind == WordKind::kOther) return {};
   if (word.kind == WordKind::kNoun) return tags;
-  const auto found = antonyms.find(word.text);
+  const auto found = antonyms.find(LemmaOf(word));
   if (found == antonyms.end()) return {};
   return found->second;
 }
@@ -35,7 +39,7 @@ std::vector<Replacement> DrawReplacements(absl::Span<const CaptionWord> words,
                                           const Antonyms& antonyms, Random* random) {
   std::vector<Replacement> drawn;
   for (size_t i = 0; i < words.size(); ++i) {
-    const auto differs = [&](const std::string& other) { return other != words[i].text; };
+    const auto differs = [&](const std::string& other) { return other != LemmaOf(words[i]); };
     const absl::optional<std::string> other =
         DrawFitting(AlternativesTo(words[i], tags, antonyms), differs, random);
     if (other.has_value()) drawn.push_back({i, *other});

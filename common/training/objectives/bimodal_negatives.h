@@ -19,8 +19,9 @@ namespace sightline {
 enum class WordKind { kOther, kNoun, kVerb, kAdjective, kAdverb };
 
 struct CaptionWord {
-  std::string text;  // in the letters of tags and of the table of antonyms
+  std::string text;  // as the caption has it
   WordKind kind = WordKind::kOther;
+  std::string lemma;  // in the letters of tags and of the table of antonyms; empty: `text`
 };
 
 // Of a word what means the opposite, WordNet's.
