@@ -231,7 +231,7 @@ std::string WordNet::LemmaOf(const std::string& word, int kind) const {
   if (own.tagged_senses.contains(word)) return word;
   for (const Detachment& rule : DetachmentsOf(kind)) {
     absl::string_view stem = word;
-    if (!absl::ConsumeSuffix(&stem, rule.ending) || stem.empty()) continue;
+    if (!absl::ConsumeSuffix(&stem, rule.ending)) continue;
     std::string lemma = absl::StrCat(stem, rule.instead);
     if (own.tagged_senses.contains(lemma)) return lemma;
   }
