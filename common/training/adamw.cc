@@ -75,6 +75,14 @@ void AdamW::ZeroGradients() {
   }
 }
 
+std::vector<at::Tensor> AdamW::Gradients(const std::vector<size_t>& groups) const {
+  std::vector<at::Tensor> gradients;
+  for (const size_t group : groups) {
+    if (groups_[group].gradients.defined()) gradients.push_back(groups_[group].gradients);
+  }
+  return gradients;
+}
+
 void AdamW::ScaleGradients(const std::vector<size_t>& groups, double factor) {
   for (const size_t group : groups) groups_[group].gradients.mul_(factor);
 }

@@ -44,6 +44,9 @@ class AdamW {
   // Gradients to zero.  Backward passes then add to them.
   void ZeroGradients();
 
+  // The gradients of these groups, where they lie: what several processes add up before a step.
+  std::vector<at::Tensor> Gradients(const std::vector<size_t>& groups) const;
+
   // Multiplies the gradients of these groups, as for a mean of those that were added up.
   void ScaleGradients(const std::vector<size_t>& groups, double factor);
 

@@ -5,7 +5,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
-#include <functional>
+#include <cmath>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
@@ -13,69 +13,20 @@
 #include "common/training/learner_outputs.h"
 #include "common/training/passes.h"
 #include "common/training/random.h"
+#include "common/training/tower_side.h"
 
 namespace sightline {
 namespace {
 
 using Numbers = std::vector<int64_t>;
 
+// How far a batch moves the running statistics of a ChannelNorm (sgraf/net.h).
+// batch_loss_worlds_test compares what several processes make of them with what one does.
+constexpr double kNormMomentum = 0.1;
+
 int64_t RowsOf(const ItemShape& shape) {
   return shape.text_rows + shape.region_rows;
 }
-
-// One side of the towers.
-class Side {
- public:
-  using Encode = std::function<at::Tensor(const Numbers& items)>;
-
-  Side(const Numbers& lengths, int64_t pass_rows, uint64_t seed, Encode encode)
-      : passes_(PassesOf(lengths, pass_rows)),
-        places_(lengths.size()),
-        seed_(seed),
-        encode_(std::move(encode)) {
-    int64_t next = 0;
-    for (const Numbers& pass : passes_) {
-      for (const int64_t item : pass) places_[item] = next++;
-    }
-  }
-
-  // All embeddings, in the items' order: with gradients if there is one pass, else a leaf.
-  at::Tensor Rows() {
-    if (passes_.size() == 1) return InOrder(EncodePass(0));
-    std::vector<at::Tensor> parts;
-    {
-      const at::NoGradGuard no_grad;
-      for (size_t i = 0; i < passes_.size(); ++i) parts.push_back(EncodePass(i));
-    }
-    leaf_ = InOrder(at::cat(parts)).set_requires_grad(true);
-    return leaf_;
-  }
-
-  // Hands on what the leaf's gradient says.
-  void Backward() {
-    if (!leaf_.defined() || !leaf_.grad().defined()) return;
-    for (size_t i = 0; i < passes_.size(); ++i) {
-      const at::Tensor items = at::tensor(passes_[i], at::kLong).to(leaf_.device());
-      EncodePass(i).backward(leaf_.grad().index_select(0, items));
-    }
-  }
-
- private:
-  at::Tensor EncodePass(size_t i) {
-    at::manual_seed(SeedOf(seed_, RandomStream::kDropout, i));
-    return encode_(passes_[i]);
-  }
-
-  at::Tensor InOrder(const at::Tensor& rows) const {
-    return rows.index_select(0, at::tensor(places_, at::kLong).to(rows.device()));
-  }
-
-  const std::vector<Numbers> passes_;
-  Numbers places_;  // of each item, in what the passes give one after another
-  const uint64_t seed_;
-  const Encode encode_;
-  at::Tensor leaf_;
-};
 
 Loss WithoutGraph(const Loss& loss) {
   return {loss.value.detach(), loss.first.defined() ? loss.first.detach() : at::Tensor()};
@@ -103,9 +54,30 @@ at::Tensor ProductsOf(const TowerRows& rows, const PairBatch& batch) {
       .view({-1, batch.candidates});
 }
 
+// Which part of all processes' problems this one's are; 0 where it has none.
+absl::StatusOr<double> ShareOfProblems(const PairBatch& batch, TrainingWorld* world) {
+  if (IsAlone(world)) return 1.0;
+  const int64_t own = static_cast<int64_t>(batch.pairs.size()) / batch.candidates;
+  ASSIGN_OR_RETURN(const int64_t all, world->SumOf(own));
+  return all == 0 ? 0.0 : static_cast<double>(own) / static_cast<double>(all);
+}
+
+// The scale as a loss reads it that every process computes whole: one of them gets its gradient.
+at::Tensor ScaleOf(const at::Tensor& log_scale, const TrainingWorld* world) {
+  if (world == nullptr || world->is_first()) return log_scale;
+  return log_scale.detach() + log_scale * 0;
+}
+
 absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions& options,
                               const PairBatch& batch, const TrainableNetwork& learner,
                               const at::Tensor& log_scale) {
+  // Problems know nothing of each other.
+  TrainingWorld* const gathered = objective.reads_teacher ? nullptr : options.world;
+  double share = 1;
+  if (objective.reads_teacher) {
+    ASSIGN_OR_RETURN(share, ShareOfProblems(batch, options.world));
+    if (share == 0) return SumOverWorld({}, options.world);
+  }
   const Network& network = *learner.network;
   Numbers text_lengths, image_lengths;
   for (const TokenSpan text : batch.texts) {
@@ -114,48 +86,107 @@ absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions
   for (const ImageNumbers* image : batch.images) {
     image_lengths.push_back(RowsOf(network.ImageShape(*image)));
   }
-  Side texts(text_lengths, options.pass_rows, SeedOf(options.seed, RandomStream::kTokens, 0),
-             [&](const Numbers& items) {
-               return ComparedRows(learner, network.EncodeTexts(Chosen(batch.texts, items)));
-             });
-  Side images(image_lengths, options.pass_rows, SeedOf(options.seed, RandomStream::kTokens, 1),
-              [&](const Numbers& items) {
-                return ComparedRows(learner, network.EncodeImages(Chosen(batch.images, items)));
-              });
+  TowerSide texts(text_lengths, options.pass_rows, SeedOf(options.seed, RandomStream::kTokens, 0),
+                  [&](const Numbers& items) {
+                    return ComparedRows(learner, network.EncodeTexts(Chosen(batch.texts, items)));
+                  });
+  TowerSide images(image_lengths, options.pass_rows, SeedOf(options.seed, RandomStream::kTokens, 1),
+                   [&](const Numbers& items) {
+                     return ComparedRows(learner,
+                                         network.EncodeImages(Chosen(batch.images, items)));
+                   });
   TowerRows rows;
-  rows.texts = texts.Rows();
-  rows.images = images.Rows();
+  ASSIGN_OR_RETURN(rows.texts, texts.Rows(gathered));
+  ASSIGN_OR_RETURN(rows.images, images.Rows(gathered));
   rows.related = batch.related;
   ObjectiveInput input = rows;
-  if (objective.reads == ObjectiveReads::kScaledTowerRows) input = ScaledTowerRows{rows, log_scale};
+  if (objective.reads == ObjectiveReads::kScaledTowerRows) {
+    input = ScaledTowerRows{rows, ScaleOf(log_scale, options.world)};
+  }
   if (objective.reads_teacher) input = Predictions{ProductsOf(rows, batch), batch.taught};
-  ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, input, options.objective));
+  ASSIGN_OR_RETURN(const Loss whole, ComputeLoss(objective, input, options.objective));
+  const Loss loss = share == 1 ? whole : PartOf(whole, share);
   loss.value.backward();
   texts.Backward();
   images.Backward();
-  return WithoutGraph(loss);
+  const Loss own = WithoutGraph(loss);
+  return objective.reads_teacher ? SumOverWorld(own, options.world) : own;
+}
+
+// The running statistics of norms, one after another.
+at::Tensor StatisticsOf(const TrainableNetwork& learner) {
+  std::vector<at::Tensor> all = {at::empty({0}, at::kDouble)};
+  for (const at::Tensor& buffer : learner.module->buffers()) {
+    all.push_back(buffer.flatten().to(at::kDouble));
+  }
+  return at::cat(all);
+}
+
+// Each text's pairs move the statistics once, r <- (1 - m) r + m s, so n texts make (1 - m)^n r + S
+// of them, where S is of the texts alone.  Makes of those that this process's `own` texts have
+// moved from `before` the ones that all `count` texts would have, one after another.
+absl::Status MoveByAll(const at::Tensor& before, const WorldPart& own, int64_t count,
+                       const TrainableNetwork& learner, TrainingWorld* world) {
+  const auto kept = [](int64_t texts) {
+    return std::pow(1 - kNormMomentum, static_cast<double>(texts));
+  };
+  const at::Tensor moved =
+      (StatisticsOf(learner) - before * kept(own.count())) * kept(count - own.end);
+  RETURN_IF_ERROR(world->AddUp({moved}));
+  const at::Tensor after = before * kept(count) + moved;
+  const at::NoGradGuard no_grad;
+  int64_t begin = 0;
+  for (at::Tensor& buffer : learner.module->buffers()) {
+    buffer.copy_(after.narrow(0, begin, buffer.numel()).view(buffer.sizes()));
+    begin += buffer.numel();
+  }
+  return absl::OkStatus();
+}
+
+// The scores of some texts with every image, as many rows.
+at::Tensor ScoreRows(const PairBatch& batch, const WorldPart& own, const TrainableNetwork& learner,
+                     const std::vector<PreparedText>& texts,
+                     const std::vector<FeatureRows>& images) {
+  std::vector<at::Tensor> scores;
+  for (int64_t i = own.begin; i < own.end; ++i) {
+    std::vector<NetworkPair> pairs;
+    for (const FeatureRows& image : images) {
+      pairs.push_back({batch.texts[i], &texts[i], {image.begin(), image.end()}});
+    }
+    scores.push_back(MatchProbabilities(learner, learner.network->ScorePairs(pairs)));
+  }
+  return scores.empty() ? at::empty({0, 0}) : at::stack(scores);
 }
 
 // Every text with every image.
 absl::StatusOr<Loss> OfMatrix(const Objective& objective, const BatchLossOptions& options,
                               const PairBatch& batch, const TrainableNetwork& learner) {
-  const Network& network = *learner.network;
   at::manual_seed(SeedOf(options.seed, RandomStream::kDropout, 0));
-  const std::vector<FeatureRows> images = network.PrepareImages(batch.images);
-  const std::vector<PreparedText> texts = network.PrepareTexts(batch.texts);
-  std::vector<at::Tensor> scores;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    std::vector<NetworkPair> pairs;
-    for (const FeatureRows& image : images) {
-      pairs.push_back({batch.texts[i], &texts[i], {image.begin(), image.end()}});
-    }
-    scores.push_back(MatchProbabilities(learner, network.ScorePairs(pairs)));
+  const std::vector<FeatureRows> images = learner.network->PrepareImages(batch.images);
+  const std::vector<PreparedText> texts = learner.network->PrepareTexts(batch.texts);
+  const auto loss_of = [&](const at::Tensor& scores) -> absl::StatusOr<Loss> {
+    ASSIGN_OR_RETURN(const Loss loss,
+                     ComputeLoss(objective, BatchScores{scores, batch.related}, options.objective));
+    loss.value.backward();
+    return WithoutGraph(loss);
+  };
+  const auto count = static_cast<int64_t>(texts.size());
+  if (IsAlone(options.world)) {
+    return loss_of(ScoreRows(batch, {0, count}, learner, texts, images));
   }
-  ASSIGN_OR_RETURN(
-      const Loss loss,
-      ComputeLoss(objective, BatchScores{at::stack(scores), batch.related}, options.objective));
-  loss.value.backward();
-  return WithoutGraph(loss);
+  TrainingWorld& world = *options.world;
+  const WorldPart own = world.PartOf(count);
+  const at::Tensor before = StatisticsOf(learner);
+  const at::Tensor scores = ScoreRows(batch, own, learner, texts, images);
+  ASSIGN_OR_RETURN(const GatheredRows all, world.GatherRows(scores));
+  const at::Tensor leaf = all.rows.set_requires_grad(true);
+  ASSIGN_OR_RETURN(const Loss loss, loss_of(leaf));
+  if (own.count() > 0) scores.backward(leaf.grad().narrow(0, own.begin, own.count()));
+  // Behind the backward pass, which may read them.
+  if (learner.module->is_training()) {
+    RETURN_IF_ERROR(MoveByAll(before, own, count, learner, &world));
+  }
+  return loss;
 }
 
 // What was made of items once, for many passes that each end in leaves and free their memory.
@@ -203,6 +234,8 @@ ObjectiveInput InputOf(const Objective& objective, const PairBatch& batch, const
 
 absl::StatusOr<Loss> OfPairs(const Objective& objective, const BatchLossOptions& options,
                              const PairBatch& batch, const TrainableNetwork& learner) {
+  ASSIGN_OR_RETURN(const double share_of_all, ShareOfProblems(batch, options.world));
+  if (share_of_all == 0) return SumOverWorld({}, options.world);
   const Network& network = *learner.network;
   at::manual_seed(SeedOf(options.seed, RandomStream::kTokens, 0));
   const Leaves<FeatureRows> images(network.PrepareImages(batch.images));
@@ -231,11 +264,12 @@ absl::StatusOr<Loss> OfPairs(const Objective& objective, const BatchLossOptions&
     const at::Tensor heads = PairLogitsOf(learner, network.ScorePairs(pairs));
     ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, InputOf(objective, batch, pass, heads),
                                                   options.objective));
-    sum = AddedUp(sum, loss, static_cast<double>(pass.size()) / static_cast<double>(problems));
+    const double share = static_cast<double>(pass.size()) / static_cast<double>(problems);
+    sum = AddedUp(sum, loss, share * share_of_all);
   }
   images.Backward();
   texts.Backward();
-  return sum;
+  return SumOverWorld(sum, options.world);
 }
 
 // Whether it is computed by embeddings.
@@ -250,9 +284,10 @@ absl::Status Lacks(const Objective& objective, absl::string_view what) {
       absl::StrCat("the objective ", objective.name, " needs ", what));
 }
 
-absl::Status CheckProblems(const Objective& objective, const PairBatch& batch) {
+// Of several processes one may have none.
+absl::Status CheckProblems(const Objective& objective, const PairBatch& batch, bool alone) {
   const auto pairs = static_cast<int64_t>(batch.pairs.size());
-  if (batch.candidates < 2 || pairs == 0 || pairs % batch.candidates != 0) {
+  if (batch.candidates < 2 || (pairs == 0 && alone) || pairs % batch.candidates != 0) {
     return Lacks(objective, absl::StrCat("problems of at least two candidates, not ", pairs,
                                          " pairs in problems of ", batch.candidates));
   }
@@ -274,14 +309,22 @@ absl::Status CheckBatch(const Objective& objective, const BatchLossOptions& opti
   if (objective.wants_cosine && !learner.cosine) {
     return Lacks(objective, "embeddings that are compared by cosine, and the bundle's are not");
   }
-  if (batch.texts.empty() || batch.images.empty()) return Lacks(objective, "texts and images");
+  const bool alone = IsAlone(options.world);
+  if (!alone && NormsByBatch(learner) && objective.reads != ObjectiveReads::kScoreMatrix) {
+    return Lacks(objective,
+                 "one process for a network that norms by what it computes together, as this one "
+                 "does; start one, or take matrix_hinge, which each process sees whole");
+  }
+  if (alone && (batch.texts.empty() || batch.images.empty())) {
+    return Lacks(objective, "texts and images");
+  }
   switch (objective.reads) {
     case ObjectiveReads::kScaledTowerRows:
       if (!log_scale.defined()) return Lacks(objective, "a scale that is learnt");
       [[fallthrough]];
     case ObjectiveReads::kTowerRows:
     case ObjectiveReads::kScoreMatrix:
-      if (batch.images.size() < batch.texts.size()) {
+      if (alone && batch.images.size() < batch.texts.size()) {
         return Lacks(objective, "an image for each text");
       }
       return absl::OkStatus();
@@ -289,7 +332,7 @@ absl::Status CheckBatch(const Objective& objective, const BatchLossOptions& opti
       if (!objective.reads_teacher) break;
       [[fallthrough]];
     case ObjectiveReads::kPairLogits:
-      return CheckProblems(objective, batch);
+      return CheckProblems(objective, batch, alone);
   }
   return Lacks(objective, "predictions, which are no network's texts and images");
 }
@@ -300,13 +343,15 @@ absl::StatusOr<Loss> AddGradients(const Objective& objective, const BatchLossOpt
                                   const PairBatch& batch, const TrainableNetwork& learner,
                                   const at::Tensor& log_scale) {
   RETURN_IF_ERROR(CheckBatch(objective, options, batch, learner, log_scale));
-  if (IsOfTowers(objective, options)) {
-    return OfTowers(objective, options, batch, learner, log_scale);
-  }
   if (objective.reads == ObjectiveReads::kScoreMatrix) {
     return OfMatrix(objective, options, batch, learner);
   }
-  return OfPairs(objective, options, batch, learner);
+  BatchLossOptions of_process = options;
+  of_process.seed = SeedOfProcess(options.seed, options.world);
+  if (IsOfTowers(objective, options)) {
+    return OfTowers(objective, of_process, batch, learner, log_scale);
+  }
+  return OfPairs(objective, of_process, batch, learner);
 }
 
 }  // namespace sightline

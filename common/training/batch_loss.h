@@ -9,6 +9,12 @@
 // which each pass draws for itself, numbers are those of one pass; dropout draws the same both
 // times.  What a text or a picture brings to its pairs is drawn once for all of them.
 //
+// Several processes each compute a part of the batch, and their gradients add up to those of one:
+// embeddings, and rows of a matrix, are gathered, the loss of all of them gives those of this
+// process their gradient, and problems count by their share.  Each prepares all texts and images of
+// a matrix, so that norms over a batch see it whole, with what one process drops; dropout of what
+// is computed in parts is drawn by each for itself.
+//
 // Includes torch: only .cc files of common/training and its tests include this.
 #ifndef SIGHTLINE_COMMON_TRAINING_BATCH_LOSS_H_
 #define SIGHTLINE_COMMON_TRAINING_BATCH_LOSS_H_
@@ -23,16 +29,18 @@
 #include "common/models/network/trainable_network.h"
 #include "common/training/objectives/loss.h"
 #include "common/training/objectives/registry.h"
+#include "common/training/world.h"
 
 namespace sightline {
 
 // What a step learns from, as the network reads it.  What spans and pointers name outlives the
-// step.
+// step.  Of several processes each has its part (TrainingWorld::PartOf) of the texts and of the
+// images, or of the problems with what they need; but of a matrix all of it.
 struct PairBatch {
   // B texts and B + D images; image i < B is right for text i.
   std::vector<TokenSpan> texts;
   std::vector<const ImageNumbers*> images;
-  // As tower_losses.h has it; undefined where nothing is related.
+  // As tower_losses.h has it, of the whole batch; undefined where nothing is related.
   at::Tensor related;
   // Of an objective over pairs: problems of `candidates` pairs each, one after another, of which
   // the first is right.  Numbers of texts and images.
@@ -53,12 +61,16 @@ struct BatchLossOptions {
   bool distils_towers = false;
   // Of dropout.
   uint64_t seed = 0;
+  // Who has the other parts; as IsAlone has it.  It outlives the call.
+  TrainingWorld* world = nullptr;
 };
 
 // Adds the loss's gradients to those of the module, and to that of `log_scale` where the objective
-// reads one.  Returns the loss without its graph.  InvalidArgument for an objective that is not of
+// reads one; of several processes a part of them, which add up to the whole.  Returns the loss of
+// the whole batch without its graph.  InvalidArgument for an objective that is not of
 // texts and images (masked tokens, ...), for a network that lacks the towers or the scores that it
-// reads, and for a batch that lacks the rest.
+// reads, for a batch that lacks the rest, and for one in parts where norms have to see it whole.
+// Else errors as TrainingWorld's.
 absl::StatusOr<Loss> AddGradients(const Objective& objective, const BatchLossOptions& options,
                                   const PairBatch& batch, const TrainableNetwork& learner,
                                   const at::Tensor& log_scale = {});

@@ -56,6 +56,22 @@ absl::StatusOr<at::Tensor> PairScores(const LearntPairs& pool, const std::vector
   return at::stack(scores);
 }
 
+// Of all processes' texts, of which each scores a part.
+absl::StatusOr<at::Tensor> Scores(DevelopmentWay way, const LearntPairs& pool,
+                                  const std::vector<TokenSpan>& texts, int64_t pictures,
+                                  const CallContext& call, TrainingWorld* world) {
+  const auto score = way == DevelopmentWay::kTowers ? &TowerScores : &PairScores;
+  if (IsAlone(world)) return score(pool, texts, pictures, call);
+  const WorldPart own = world->PartOf(static_cast<int64_t>(texts.size()));
+  absl::StatusOr<at::Tensor> scores = at::empty({0, 0});
+  if (own.count() > 0) {
+    scores = score(pool, {texts.begin() + own.begin, texts.begin() + own.end}, pictures, call);
+  }
+  RETURN_IF_ERROR(world->Agree(scores.status()));
+  ASSIGN_OR_RETURN(const GatheredRows all, world->GatherRows(*scores));
+  return all.rows;
+}
+
 // Counts each query's best right answer.
 class Recalls {
  public:
@@ -121,7 +137,7 @@ DevelopmentFinding Find(const at::Tensor& matrix, const PairCorpus& corpus) {
 absl::StatusOr<DevelopmentReport> LookAtDevelopment(const TrainableNetwork& learner,
                                                     const PairCorpus& corpus, int64_t pictures,
                                                     const std::vector<DevelopmentWay>& ways,
-                                                    const CallContext& call) {
+                                                    const CallContext& call, TrainingWorld* world) {
   const at::NoGradGuard no_grad;
   const EvaluationMode evaluation(learner);
   DevelopmentReport report;
@@ -132,9 +148,8 @@ absl::StatusOr<DevelopmentReport> LookAtDevelopment(const TrainableNetwork& lear
   LearntPairs pool(&corpus, &learner);
   ASSIGN_OR_RETURN(const std::vector<TokenSpan> texts, ReadTexts(&pool, report.captions));
   for (const DevelopmentWay way : ways) {
-    ASSIGN_OR_RETURN(const at::Tensor scores, way == DevelopmentWay::kTowers
-                                                  ? TowerScores(pool, texts, report.pictures, call)
-                                                  : PairScores(pool, texts, report.pictures, call));
+    ASSIGN_OR_RETURN(const at::Tensor scores,
+                     Scores(way, pool, texts, report.pictures, call, world));
     report.findings.push_back(Find(scores, corpus));
     report.findings.back().way = way;
     report.score += report.findings.back().score / static_cast<double>(ways.size());

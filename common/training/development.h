@@ -12,6 +12,7 @@
 #include "common/models/network/trainable_network.h"
 #include "common/training/development_report.h"
 #include "common/training/pair_corpus.h"
+#include "common/training/world.h"
 
 namespace sightline {
 
@@ -19,11 +20,14 @@ namespace sightline {
 // first `pictures` of `corpus` (0: all), in each of `ways`, of which there is one at least and
 // which the network has.  Right is what PairCorpus::MayBeRight; equal scores count against it, and
 // so does one that is no number.  In evaluation mode, which is restored to what it was.  `step` is
-// left 0.  Errors as PairCorpus::ReadPicture, the network's, and the call's.
+// left 0.  Of several processes each scores some captions, and all report the same; `world` as
+// IsAlone has it.  Errors as PairCorpus::ReadPicture, the network's, the call's, and
+// TrainingWorld's: all processes' are each one's.
 absl::StatusOr<DevelopmentReport> LookAtDevelopment(const TrainableNetwork& learner,
                                                     const PairCorpus& corpus, int64_t pictures,
                                                     const std::vector<DevelopmentWay>& ways,
-                                                    const CallContext& call);
+                                                    const CallContext& call,
+                                                    TrainingWorld* world = nullptr);
 
 }  // namespace sightline
 

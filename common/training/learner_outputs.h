@@ -34,6 +34,12 @@ inline at::Tensor RankingScores(const at::Tensor& heads) {
   return heads.size(1) == 1 ? heads.select(1, 0) : heads.select(1, 1) - heads.select(1, 0);
 }
 
+// Whether the network norms by what it computes together, when it learns: what keeps running
+// statistics does.
+inline bool NormsByBatch(const TrainableNetwork& learner) {
+  return !learner.module->buffers().empty();
+}
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_TRAINING_LEARNER_OUTPUTS_H_

@@ -132,6 +132,10 @@ absl::StatusOr<Loss> AddMaskedGradients(const Objective& objective,
     lengths.push_back(static_cast<int64_t>(pair.tokens.size()) + pair.image.rows());
     all += TargetCount(objective, pair);
   }
+  if (!IsAlone(options.world)) {
+    ASSIGN_OR_RETURN(all, options.world->SumOf(all));
+  }
+  const uint64_t seed = SeedOfProcess(options.seed, options.world);
   Loss sum;
   uint64_t number = 0;
   for (const std::vector<int64_t>& members : PassesOf(lengths, options.pass_rows)) {
@@ -142,12 +146,12 @@ absl::StatusOr<Loss> AddMaskedGradients(const Objective& objective,
       count += TargetCount(objective, batch[member]);
     }
     if (count == 0) continue;
-    at::manual_seed(SeedOf(options.seed, RandomStream::kDropout, number++));
+    at::manual_seed(SeedOf(seed, RandomStream::kDropout, number++));
     Pass pass(objective, options, std::move(pairs), network, heads);
     ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, pass.Predict(), options.objective));
     sum = AddedUp(sum, loss, static_cast<double>(count) / static_cast<double>(all));
   }
-  return sum.value.defined() ? sum : Loss{at::zeros({}), {}};
+  return SumOverWorld(sum, options.world);
 }
 
 }  // namespace sightline

@@ -3,6 +3,7 @@
 //
 // Losses are means over all that is predicted in the batch; each pass counts by its share of that,
 // so but for rounding and dropout, which each pass draws for itself, numbers are those of one pass.
+// So they are, but for the same, of several processes of which each has a part of the batch.
 //
 // Includes torch: only .cc files of common/training and its tests include this.
 #ifndef SIGHTLINE_COMMON_TRAINING_MASKED_LOSS_H_
@@ -17,6 +18,7 @@
 #include "common/training/objectives/loss.h"
 #include "common/training/objectives/masking.h"
 #include "common/training/objectives/registry.h"
+#include "common/training/world.h"
 
 namespace sightline {
 
@@ -42,11 +44,14 @@ struct MaskedLossOptions {
   int64_t pass_rows = 0;
   // Of dropout.
   uint64_t seed = 0;
+  // Who has the other parts of the batch; as IsAlone has it.  It outlives the call.
+  TrainingWorld* world = nullptr;
 };
 
-// Adds the loss's gradients to those of network and heads.  Returns the loss without its graph: 0
-// where nothing is predicted.  REQUIRES: an objective that predicts what `heads` has a head for
-// (Objective::predicted), and pairs that fit it and the network.
+// Adds the loss's gradients to those of network and heads; of several processes the part that
+// `batch`, this one's, has in them.  Returns the loss of the whole batch without its graph: 0
+// where nothing is predicted.  Errors as TrainingWorld's.  REQUIRES: an objective that predicts
+// what `heads` has a head for (Objective::predicted), and pairs that fit it and the network.
 absl::StatusOr<Loss> AddMaskedGradients(const Objective& objective,
                                         const MaskedLossOptions& options,
                                         const std::vector<MaskedPair>& batch,

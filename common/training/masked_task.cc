@@ -60,7 +60,8 @@ class MaskedTask : public RecipeTask {
   absl::StatusOr<TaskStep> AddGradients(int64_t number) override {
     const DrawnBatch drawn = DrawBatch(recipe_, number, &sampler_);
     std::vector<MaskedPair> batch;
-    for (size_t row = 0; row < drawn.captions.size(); ++row) {
+    const WorldPart own = setting_.PartOf(drawn.captions.size());
+    for (int64_t row = own.begin; row < own.end; ++row) {
       MaskedPair pair;
       const TokenSpan text = pairs_.text(drawn.captions[row]);
       pair.tokens.assign(text.begin(), text.end());
@@ -71,7 +72,7 @@ class MaskedTask : public RecipeTask {
     TaskStep step;
     ASSIGN_OR_RETURN(step.loss, AddMaskedGradients(objective(), OptionsFor(number), batch, network_,
                                                    setting_.heads));
-    step.items = static_cast<int64_t>(batch.size());
+    step.items = static_cast<int64_t>(drawn.captions.size());
     return step;
   }
 
@@ -112,6 +113,7 @@ class MaskedTask : public RecipeTask {
     options.word_table = recipe_.word_table;
     options.pass_rows = setting_.recipe->pass_rows;
     options.seed = SeedOf(seed_, RandomStream::kDropout, number);
+    options.world = setting_.world;
     return options;
   }
 

@@ -26,7 +26,9 @@ class MatchingTask : public RecipeTask {
         sampler_(SamplerOf(setting, i)) {}
 
   absl::StatusOr<TaskStep> AddGradients(int64_t number) override {
-    const std::vector<ShownPair> shown = Draw(number);
+    const std::vector<ShownPair> all = Draw(number);
+    const WorldPart own = setting_.PartOf(all.size());
+    const std::vector<ShownPair> shown(all.begin() + own.begin, all.begin() + own.end);
     std::vector<ImageNumbers> images;
     std::vector<int64_t> lengths;
     for (const ShownPair& pair : shown) {
@@ -34,16 +36,19 @@ class MatchingTask : public RecipeTask {
       lengths.push_back(static_cast<int64_t>(pairs_.text(pair.caption).size()) +
                         images.back().rows());
     }
-    const uint64_t seed = SeedOf(seed_, RandomStream::kDropout, number);
-    TaskStep step;
+    const uint64_t seed =
+        SeedOfProcess(SeedOf(seed_, RandomStream::kDropout, number), setting_.world);
+    Loss sum;
     uint64_t pass_number = 0;
     for (const std::vector<int64_t>& pass : PassesOf(lengths, setting_.recipe->pass_rows)) {
+      if (pass.empty()) continue;  // a process has none of a small batch
       at::manual_seed(SeedOf(seed, RandomStream::kDropout, pass_number++));
       ASSIGN_OR_RETURN(const Loss loss, LossOf(pass, shown, images));
-      step.loss = AddedUp(step.loss, loss,
-                          static_cast<double>(pass.size()) / static_cast<double>(shown.size()));
+      sum = AddedUp(sum, loss, static_cast<double>(pass.size()) / static_cast<double>(all.size()));
     }
-    step.items = static_cast<int64_t>(shown.size());
+    TaskStep step;
+    ASSIGN_OR_RETURN(step.loss, SumOverWorld(sum, setting_.world));
+    step.items = static_cast<int64_t>(all.size());
     return step;
   }
 
@@ -108,6 +113,12 @@ absl::StatusOr<std::unique_ptr<RecipeTask>> NewMatchingTask(const Objective& obj
   if (!setting.pairs->learner().has_cross_encoder) {
     return absl::InvalidArgumentError(
         absl::StrCat("the objective ", objective.name, " needs a network that scores pairs"));
+  }
+  if (!IsAlone(setting.world) && NormsByBatch(setting.pairs->learner())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the objective ", objective.name,
+        " needs one process for a network that norms by what it computes together, as this one "
+        "does; start one"));
   }
   RETURN_IF_ERROR(setting.pairs->corpus().CheckTellable());
   return std::make_unique<MatchingTask>(objective, setting, i);

@@ -43,6 +43,9 @@ class NegativeMiner {
   // passed.  What was mined before stays if it fails.  Errors as MineNearest.
   absl::Status MineIfDue(int64_t step, const CallContext& call);
 
+  // Before which step that was last; -1 before the first time.
+  int64_t mined_step() const { return mined_step_; }
+
   // A checkpoint's tensors, where they lie, int64.
   std::map<std::string, at::Tensor> State();
   // Whether what a checkpoint's tensors said can have been mined of this corpus by step `step`.

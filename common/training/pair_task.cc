@@ -15,8 +15,14 @@
 namespace sightline {
 namespace {
 
-// What a step shows, and what it points to.
+// The rows of `range`.
+std::vector<int64_t> RowsOf(const std::vector<int64_t>& all, const WorldPart& range) {
+  return {all.begin() + range.begin, all.begin() + range.end};
+}
+
+// What a step shows to this process, and what it points to.
 struct Shown {
+  int64_t items = 0;  // captions or problems of the whole batch
   std::vector<ImageNumbers> numbers;
   PairBatch batch;
 };
@@ -38,11 +44,11 @@ class PairTask : public RecipeTask {
     options.pass_rows = setting_.recipe->pass_rows;
     options.distils_towers = recipe_.student == Student::kTowers;
     options.seed = SeedOf(seed_, RandomStream::kDropout, number);
+    options.world = setting_.world;
     TaskStep step;
     ASSIGN_OR_RETURN(step.loss, sightline::AddGradients(objective(), options, shown.batch,
                                                         pairs_.learner(), setting_.log_scale));
-    step.items =
-        IsOfProblems(objective()) ? recipe_.batch : static_cast<int64_t>(shown.batch.texts.size());
+    step.items = shown.items;
     return step;
   }
 
@@ -51,12 +57,10 @@ class PairTask : public RecipeTask {
     Shown shown;
     DrawnBatch drawn;
     if (IsOfProblems(objective())) {
+      shown.items = recipe_.batch;
       ASSIGN_OR_RETURN(DrawnProblems problems, DrawProblems(number));
       if (objective().reads_teacher) {
-        ASSIGN_OR_RETURN(
-            const at::Tensor scores,
-            ScoresOfTeacher(*setting_.frozen->Find(recipe_.teacher), problems.Captioned()));
-        shown.batch.taught = scores.view({-1, recipe_.candidates});
+        ASSIGN_OR_RETURN(shown.batch.taught, TaughtOf(problems));
       }
       drawn = std::move(problems.batch);
       shown.batch.pairs = std::move(problems.pairs);
@@ -67,6 +71,12 @@ class PairTask : public RecipeTask {
         sampler_.AddNearest(number, recipe_.nearest, *setting_.nearest, &drawn);
       }
       if (!recipe_.counts_relatives) shown.batch.related = Related(drawn);
+      shown.items = static_cast<int64_t>(drawn.captions.size());
+      // Of a matrix each process prepares all.
+      if (objective().reads != ObjectiveReads::kScoreMatrix) {
+        drawn = {RowsOf(drawn.captions, setting_.PartOf(drawn.captions.size())),
+                 RowsOf(drawn.pictures, setting_.PartOf(drawn.pictures.size()))};
+      }
     }
     for (const int64_t picture : drawn.pictures) {
       ASSIGN_OR_RETURN(shown.numbers.emplace_back(), pairs_.ReadImage(picture));
@@ -76,6 +86,23 @@ class PairTask : public RecipeTask {
     return shown;
   }
 
+  // P x C.
+  absl::StatusOr<at::Tensor> TaughtOf(const DrawnProblems& problems) const {
+    if (problems.pairs.empty()) return at::empty({0, recipe_.candidates});
+    ASSIGN_OR_RETURN(
+        const at::Tensor scores,
+        ScoresOfTeacher(*setting_.frozen->Find(recipe_.teacher), problems.Captioned()));
+    return scores.view({-1, recipe_.candidates});
+  }
+
+  // Those that this process computes.
+  DrawnProblems PartOf(DrawnProblems problems, int64_t candidates) const {
+    if (IsAlone(setting_.world)) return problems;
+    const std::vector<CaptionedPicture> all = problems.Captioned();
+    const WorldPart own = setting_.PartOf(all.size() / candidates);
+    return ProblemsOf({all.begin() + own.begin * candidates, all.begin() + own.end * candidates});
+  }
+
   absl::StatusOr<DrawnProblems> DrawProblems(int64_t number) {
     ProblemDraws draws;
     draws.candidates = recipe_.mined_from > 0 ? recipe_.mined_from + 1 : recipe_.candidates;
@@ -83,8 +110,9 @@ class PairTask : public RecipeTask {
     draws.text_negatives = recipe_.text_negatives;
     draws.nearest = recipe_.nearest;
     draws.mined = setting_.nearest;
-    DrawnProblems problems = sampler_.Problems(number, recipe_.batch, draws);
-    if (recipe_.mined_from == 0) return problems;
+    DrawnProblems problems =
+        PartOf(sampler_.Problems(number, recipe_.batch, draws), draws.candidates);
+    if (recipe_.mined_from == 0 || problems.pairs.empty()) return problems;
     return HardestOf(problems, draws.candidates, recipe_.candidates, pairs_);
   }
 

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/base/status_macros.h"
+#include "common/training/random.h"
+
 namespace sightline {
 
 std::vector<std::vector<int64_t>> PassesOf(const std::vector<int64_t>& lengths, int64_t pass_rows) {
@@ -38,6 +41,23 @@ Loss AddedUp(const Loss& sum, const Loss& pass, double share) {
   const Loss part = PartOf(pass, share);
   part.value.backward();
   return SumOf(sum, {part.value.detach(), part.first.defined() ? part.first.detach() : part.first});
+}
+
+absl::StatusOr<Loss> SumOverWorld(const Loss& part, TrainingWorld* world) {
+  if (IsAlone(world)) return part.value.defined() ? part : Loss{at::zeros({}), {}};
+  const at::Tensor sum = at::zeros({3}, at::kDouble);
+  if (part.value.defined()) sum[0].copy_(part.value);
+  if (part.first.defined()) sum[1].copy_(part.first);
+  // Whether any ranks: those without a row cannot tell.
+  sum[2].fill_(part.first.defined() ? 1 : 0);
+  RETURN_IF_ERROR(world->AddUp({sum}));
+  const bool ranked = sum[2].item<double>() > 0;
+  return Loss{sum[0].to(at::kFloat), ranked ? sum[1].to(at::kFloat) : at::Tensor()};
+}
+
+uint64_t SeedOfProcess(uint64_t seed, const TrainingWorld* world) {
+  if (world == nullptr || world->is_first()) return seed;
+  return SeedOf(seed, RandomStream::kDropout, static_cast<uint64_t>(world->rank()));
 }
 
 }  // namespace sightline

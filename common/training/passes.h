@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "common/training/objectives/loss.h"
+#include "common/training/world.h"
 
 namespace sightline {
 
@@ -23,6 +25,15 @@ Loss SumOf(const Loss& a, const Loss& b);
 // The gradients of a pass whose loss counts as `share` of the batch's, added to those of the
 // leaves, and what it says of the batch, without its graph, added to `sum`.
 Loss AddedUp(const Loss& sum, const Loss& pass, double share);
+
+// What the parts of all processes say together: of each what AddedUp has made of its passes, or
+// nothing, if it has none of the batch; a loss of 0 if none has any.  `world` as IsAlone has it.
+// Errors as TrainingWorld's.
+absl::StatusOr<Loss> SumOverWorld(const Loss& part, TrainingWorld* world);
+
+// `seed` for what this process computes by itself, so that no two drop the same; of the first one
+// it is `seed`.
+uint64_t SeedOfProcess(uint64_t seed, const TrainingWorld* world);
 
 }  // namespace sightline
 

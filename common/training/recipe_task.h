@@ -21,6 +21,7 @@
 #include "common/training/objectives/registry.h"
 #include "common/training/pair_sampler.h"
 #include "common/training/recipe.h"
+#include "common/training/world.h"
 
 namespace sightline {
 
@@ -34,6 +35,13 @@ struct TaskSetting {
   // What the recipe's objectives predict by (pretraining.h).
   PretrainingHeads heads{nullptr};
   const ModelBundle* start = nullptr;  // what the network was made of
+  TrainingWorld* world = nullptr;      // who has the other parts of batches; as IsAlone has it
+
+  // Of a batch of `count` rows, what this process computes.
+  WorldPart PartOf(size_t count) const {
+    const auto rows = static_cast<int64_t>(count);
+    return world == nullptr ? WorldPart{0, rows} : world->PartOf(rows);
+  }
 };
 
 struct TaskStep {
@@ -49,11 +57,13 @@ class RecipeTask {
 
   const Objective& objective() const { return objective_; }
 
-  // Adds the gradients of the task's `number`-th step to those of all parameters that it teaches.
+  // Adds the gradients of the task's `number`-th step to those of all parameters that it teaches;
+  // of several processes, which all call it, a part of them, which add up to the whole.  What is
+  // returned is of the whole batch.
   // What is shown is a function of the recipe's seed and `number`, and where wrong ones are chosen
   // by weights, of these or of what was mined by them.  Errors as
   // LearntPairs::ReadImage and as the loss's: InvalidArgument for a network that lacks what the
-  // objective reads.
+  // objective reads, and TrainingWorld's.
   virtual absl::StatusOr<TaskStep> AddGradients(int64_t number) = 0;
 
  private:

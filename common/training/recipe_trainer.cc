@@ -31,7 +31,9 @@
 #include "common/training/run_checkpoint.h"
 #include "common/training/schedule.h"
 #include "common/training/task_options.h"
+#include "common/training/taught_groups.h"
 #include "common/training/training_device.h"
+#include "common/training/world.h"
 
 namespace sightline {
 namespace {
@@ -48,12 +50,13 @@ constexpr double kMostLogScale = 4.605170185988092;  // ln 100
 class RecipeTrainer {
  public:
   RecipeTrainer(const RecipeJob& job, std::unique_ptr<TrainableNetwork> learner, c10::Device device,
-                RecipeObserver* observer, const CallContext& call)
+                TrainingWorld* world, RecipeObserver* observer, const CallContext& call)
       : job_(job),
         recipe_(job.recipe),
         learner_(std::move(learner)),
         pairs_(job.learnt, learner_.get()),
         device_(device),
+        world_(*world),
         observer_(*observer),
         call_(call),
         start_(call.clock()->Now()),
@@ -61,13 +64,8 @@ class RecipeTrainer {
         checkpoint_time_(start_) {}
 
   absl::StatusOr<RecipeResult> Run() {
-    RETURN_IF_ERROR(pairs_.ReadCaptions());
-    RETURN_IF_ERROR(LoadOthers());
-    RETURN_IF_ERROR(pairs_.ReadPictures(call_));
-    RETURN_IF_ERROR(MakeTasks());
-    if (job_.development != nullptr) {
-      RETURN_IF_ERROR(LearntPairs(job_.development, learner_.get()).ReadPictures(call_));
-    }
+    RETURN_IF_ERROR(world_.Agree(Prepare()));
+    RETURN_IF_ERROR(CheckSameJob());
     RETURN_IF_ERROR(MakeOptimizer());
     RETURN_IF_ERROR(Resume());
     learner_->module->train();
@@ -75,14 +73,14 @@ class RecipeTrainer {
     if (step_ > 0) RETURN_IF_ERROR(LookIfDue());
     window_start_ = call_.clock()->Now();
     while (step_ < recipe_.steps) {
-      const absl::Status alive = call_.Check("train");
+      const absl::Status alive = world_.Agree(call_.Check("train"));
       if (!alive.ok()) {
         RETURN_IF_ERROR(WriteCheckpointUnlessDone());
         return alive;
       }
       RETURN_IF_ERROR(MineIfDue());
       RETURN_IF_ERROR(Step());
-      RETURN_IF_ERROR(AfterStep());
+      RETURN_IF_ERROR(world_.Agree(AfterStep()));
     }
     return Finish();
   }
@@ -93,6 +91,29 @@ class RecipeTrainer {
     int64_t steps = 0;
     at::Tensor loss, first;
   };
+
+  // What each process does by itself.
+  absl::Status Prepare() {
+    RETURN_IF_ERROR(pairs_.ReadCaptions());
+    RETURN_IF_ERROR(LoadOthers());
+    RETURN_IF_ERROR(pairs_.ReadPictures(call_));
+    RETURN_IF_ERROR(MakeTasks());
+    if (job_.development == nullptr) return absl::OkStatus();
+    return LearntPairs(job_.development, learner_.get()).ReadPictures(call_);
+  }
+
+  // Other draws in each process would be no batch.
+  absl::Status CheckSameJob() {
+    ASSIGN_OR_RETURN(const std::string of_first, world_.TextOfFirst(Describe()));
+    const std::string differences = LineDifferences(of_first, Describe());
+    return world_.Agree(
+        differences.empty()
+            ? absl::OkStatus()
+            : absl::InvalidArgumentError(absl::StrCat(
+                  "process ", world_.rank(), " has another job than process 0 (", differences,
+                  ", where then is process 0's); start all with the "
+                  "same recipe, corpora and bundles")));
+  }
 
   absl::Status LoadOthers() {
     ASSIGN_OR_RETURN(frozen_,
@@ -111,12 +132,12 @@ class RecipeTrainer {
     if (MaskedNetworkOf(*learner_->network) != nullptr) {
       ASSIGN_OR_RETURN(heads_, MakePretrainingHeads(recipe_, *job_.start, device_));
     }
-    TaskSetting setting = {&recipe_, &pairs_, log_scale_, &frozen_, nullptr, heads_, job_.start};
+    TaskSetting setting = {&recipe_, &pairs_, log_scale_, &frozen_,
+                           nullptr,  heads_,  job_.start, &world_};
     if (miner_ != nullptr) setting.nearest = &miner_->nearest();
     for (size_t i = 0; i < recipe_.tasks.size(); ++i) {
       ASSIGN_OR_RETURN(tasks_.emplace_back(), NewRecipeTask(setting, i));
     }
-    groups_.resize(tasks_.size());
     windows_.resize(tasks_.size());
     task_steps_.resize(tasks_.size(), 0);
     return absl::OkStatus();
@@ -137,31 +158,10 @@ class RecipeTrainer {
     return parameters;
   }
 
-  // Parameters that the same tasks teach form a group, so that a step leaves the others alone,
-  // moments and decay included.  Who teaches what, a backward pass of each task says.
   absl::Status MakeOptimizer() {
-    std::map<std::string, std::vector<bool>> taught;
-    std::vector<NamedParameter> parameters = Parameters();
-    for (size_t i = 0; i < tasks_.size(); ++i) {
-      RETURN_IF_ERROR(tasks_[i]->AddGradients(/*number=*/0).status());
-      for (NamedParameter& parameter : parameters) {
-        auto& by = taught.emplace(parameter.name, std::vector<bool>(tasks_.size())).first->second;
-        by[i] = parameter.value.grad().defined();
-        parameter.value.mutable_grad() = at::Tensor();
-      }
-    }
-    std::map<std::vector<bool>, std::vector<NamedParameter>> groups;
-    for (const NamedParameter& parameter : parameters) {
-      groups[taught[parameter.name]].push_back(parameter);
-    }
-    std::vector<std::vector<NamedParameter>> in_order;
-    for (const auto& [by, members] : groups) {
-      for (size_t i = 0; i < tasks_.size(); ++i) {
-        if (by[i]) groups_[i].push_back(in_order.size());
-      }
-      in_order.push_back(members);
-    }
-    optimizer_ = std::make_unique<AdamW>(in_order, recipe_.adamw, /*average=*/false);
+    ASSIGN_OR_RETURN(TaughtGroups taught, FindTaughtGroups(Parameters(), tasks_, &world_));
+    groups_ = std::move(taught.of_task);
+    optimizer_ = std::make_unique<AdamW>(taught.groups, recipe_.adamw, /*average=*/false);
     return absl::OkStatus();
   }
 
@@ -181,10 +181,19 @@ class RecipeTrainer {
   absl::Status MineIfDue() {
     if (miner_ == nullptr) return absl::OkStatus();
     const absl::Time begin = call_.clock()->Now();
-    const absl::Status mined = miner_->MineIfDue(step_, call_);
-    if (!mined.ok()) RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+    const int64_t mined_before = miner_->mined_step();
+    const absl::Status own = miner_->MineIfDue(step_, call_);
+    const absl::Status mined = world_.Agree(own);
+    // What another process's failure made useless is of no step that was done, so no checkpoint can
+    // have it.
+    if (!own.ok()) RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+    RETURN_IF_ERROR(mined);
+    // Each mines, rather than wait for one to; but what is near by rounding is to be the same.
+    if (miner_->mined_step() != mined_before) {
+      RETURN_IF_ERROR(world_.TakeFromFirst(TensorsOf(miner_->State())));
+    }
     window_start_ += call_.clock()->Now() - begin;
-    return mined;
+    return absl::OkStatus();
   }
 
   // Of the `number`-th step of task `i`: the mean over its batches.
@@ -205,6 +214,7 @@ class RecipeTrainer {
     const size_t i = TaskOf(step_);
     optimizer_->ZeroGradients();
     ASSIGN_OR_RETURN(const TaskStep taken, AddGradientsOf(i, task_steps_[i]));
+    RETURN_IF_ERROR(world_.AddUp(optimizer_->Gradients(groups_[i])));
     last_rate_ = RateAt(recipe_.rate, step_, recipe_.steps);
     last_norm_ = optimizer_->Step(groups_[i], last_rate_);
     {
@@ -305,15 +315,14 @@ class RecipeTrainer {
   }
 
   absl::Status Look() {
-    ASSIGN_OR_RETURN(
-        DevelopmentReport report,
-        LookAtDevelopment(*learner_, *job_.development, recipe_.develop_pictures, Ways(), call_));
+    ASSIGN_OR_RETURN(DevelopmentReport report,
+                     LookAtDevelopment(*learner_, *job_.development, recipe_.develop_pictures,
+                                       Ways(), call_, &world_));
     report.step = step_;
     const bool best = best_.empty() || report.score > development_.score;
     if (best) {
       development_ = report;
-      best_ = Weights();
-      for (auto& [name, value] : best_) value = value.clone();
+      best_ = CopyOfWeights();
     }
     observer_.OnDevelopment(report, best);
     return absl::OkStatus();
@@ -327,6 +336,18 @@ class RecipeTrainer {
     }
     for (const auto& item : learner_->module->named_buffers()) weights[item.key()] = item.value();
     return weights;
+  }
+
+  std::map<std::string, at::Tensor> CopyOfWeights() const {
+    std::map<std::string, at::Tensor> weights = Weights();
+    for (auto& [name, value] : weights) value = value.clone();
+    return weights;
+  }
+
+  static std::vector<at::Tensor> TensorsOf(const std::map<std::string, at::Tensor>& named) {
+    std::vector<at::Tensor> tensors;
+    for (const auto& [name, value] : named) tensors.push_back(value);
+    return tensors;
   }
 
   // A checkpoint's tensors, where they lie.
@@ -347,8 +368,10 @@ class RecipeTrainer {
                         job_.development == nullptr ? "none" : job_.development->Digest(), "\n");
   }
 
+  // One process writes for all, which have the same.
   absl::Status WriteCheckpointUnlessDone() {
     if (job_.checkpoint_directory.empty() || step_ == checkpoint_step_) return absl::OkStatus();
+    if (!world_.is_first()) return absl::OkStatus();
     RETURN_IF_ERROR(CheckGradient(last_norm_, step_));
     TrainingCheckpoint checkpoint = CheckpointOf(Describe(), {step_, optimizer_->step_counts()});
     checkpoint.facts[kLookedStepFact] = absl::StrCat(looked_step_);
@@ -366,6 +389,34 @@ class RecipeTrainer {
   }
 
   absl::Status Resume() {
+    RETURN_IF_ERROR(world_.Agree(world_.is_first() ? TakeUpNewest() : absl::OkStatus()));
+    if (world_.is_alone()) return absl::OkStatus();
+    return TakeStateOfFirst();
+  }
+
+  // Where process 0 is, and all that it has there: what it has taken up, or what it begins with.
+  absl::Status TakeStateOfFirst() {
+    std::vector<int64_t> counts = optimizer_->step_counts();
+    const at::Tensor place = at::tensor(
+        {step_, looked_step_, int64_t{best_.empty() ? 0 : 1}, development_.step}, at::kLong);
+    const at::Tensor score = at::full({}, development_.score, at::kDouble);
+    const at::Tensor of_groups =
+        at::from_blob(counts.data(), {static_cast<int64_t>(counts.size())}, at::kLong);
+    RETURN_IF_ERROR(world_.TakeFromFirst({place, score, of_groups}));
+    const int64_t* const numbers = place.data_ptr<int64_t>();
+    step_ = checkpoint_step_ = numbers[0];
+    looked_step_ = numbers[1];
+    if (numbers[2] > 0 && best_.empty()) best_ = CopyOfWeights();
+    development_.step = numbers[3];
+    development_.score = score.item<double>();
+    optimizer_->set_step_counts(counts);
+    std::fill(task_steps_.begin(), task_steps_.end(), 0);
+    for (int64_t done = 0; done < step_; ++done) ++task_steps_[TaskOf(done)];
+    const at::NoGradGuard no_grad;
+    return world_.TakeFromFirst(TensorsOf(State()));
+  }
+
+  absl::Status TakeUpNewest() {
     ASSIGN_OR_RETURN(auto found,
                      FindCheckpoint(job_.checkpoint_directory, Describe(),
                                     [&](absl::string_view note) { observer_.OnNote(note); }));
@@ -387,8 +438,7 @@ class RecipeTrainer {
           !absl::SimpleAtod(checkpoint->facts[kBestScoreFact], &development_.score)) {
         return Contradiction(job_.checkpoint_directory);
       }
-      best_ = Weights();
-      for (auto& [name, value] : best_) value = value.clone();
+      best_ = CopyOfWeights();
     }
     {
       const at::NoGradGuard no_grad;
@@ -410,11 +460,21 @@ class RecipeTrainer {
       if (development_.pictures == 0) {
         // Taken up from a checkpoint, which holds the score alone.
         const int64_t step = development_.step;
-        ASSIGN_OR_RETURN(development_, LookAtDevelopment(*learner_, *job_.development,
-                                                         recipe_.develop_pictures, Ways(), call_));
+        ASSIGN_OR_RETURN(development_,
+                         LookAtDevelopment(*learner_, *job_.development, recipe_.develop_pictures,
+                                           Ways(), call_, &world_));
         development_.step = step;
       }
     }
+    RecipeResult result;
+    result.development = development_;
+    result.device = device_.str();
+    const absl::Status written = world_.is_first() ? WriteBundle(&result.bundle) : absl::OkStatus();
+    RETURN_IF_ERROR(world_.Agree(written));
+    return result;
+  }
+
+  absl::Status WriteBundle(ModelBundle* made) const {
     bundle::v1::ModelBundleManifest manifest = job_.start->manifest;
     manifest.set_description(!job_.description.empty()
                                  ? job_.description
@@ -426,11 +486,8 @@ class RecipeTrainer {
                      ReadFile(job_.start->FilePath(vocabulary), limits::kMaxVocabularyBytes));
     ASSIGN_OR_RETURN(files[std::string(kWeightsFile)],
                      SerializeWeights(*learner_->module, WeightDtype::kFloat16));
-    RecipeResult result;
-    ASSIGN_OR_RETURN(result.bundle, WriteModelBundle(job_.store, manifest, files));
-    result.development = development_;
-    result.device = device_.str();
-    return result;
+    ASSIGN_OR_RETURN(*made, WriteModelBundle(job_.store, manifest, files));
+    return absl::OkStatus();
   }
 
   const RecipeJob& job_;
@@ -438,6 +495,7 @@ class RecipeTrainer {
   const std::unique_ptr<TrainableNetwork> learner_;
   LearntPairs pairs_;
   const c10::Device device_;
+  TrainingWorld& world_;
   RecipeObserver& observer_;
   const CallContext& call_;
   const absl::Time start_;
@@ -463,17 +521,31 @@ class RecipeTrainer {
   std::map<std::string, at::Tensor> best_;
 };
 
-absl::StatusOr<RecipeResult> Train(const RecipeJob& job, RecipeObserver* observer,
-                                   const CallContext& call) {
-  ASSIGN_OR_RETURN(const c10::Device device, TrainingDeviceOf(job.device));
+absl::StatusOr<std::unique_ptr<TrainableNetwork>> LoadLearner(const RecipeJob& job,
+                                                              c10::Device device) {
   TrainableOptions options;
   options.device = device;
   options.dropout = job.recipe.dropout;
   options.bfloat16 = job.recipe.precision == Precision::kBfloat16;
   if (options.bfloat16) RETURN_IF_ERROR(ProbeBfloat16(device));
   UseTrainingThreads(job.threads);
-  ASSIGN_OR_RETURN(auto learner, LoadTrainable(*job.start, options));
-  RecipeTrainer trainer(job, std::move(learner), device, observer, call);
+  return LoadTrainable(*job.start, options);
+}
+
+absl::StatusOr<RecipeResult> Train(const RecipeJob& job, RecipeObserver* observer,
+                                   const CallContext& call) {
+  ASSIGN_OR_RETURN(const c10::Device device, TrainingDeviceOf(job.device));
+  if (job.world.size > 1 && !device.is_cpu()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(job.world.size, " processes are to learn together on ", device.str(),
+                     ", and they can on CPUs alone, as NCCL is not in this build; set device to "
+                     "cpu, or start one "
+                     "process"));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<TrainingWorld> world, TrainingWorld::Join(job.world));
+  auto learner = LoadLearner(job, device);
+  RETURN_IF_ERROR(world->Agree(learner.status()));
+  RecipeTrainer trainer(job, *std::move(learner), device, world.get(), observer, call);
   return trainer.Run();
 }
 

@@ -12,6 +12,10 @@
 // number.  So a run that was killed continues from its newest checkpoint and, on one thread of a
 // CPU, ends in the same bits as one that was not.
 //
+// Several processes may learn together, each from a part of every batch; all of them call this with
+// the same job but for job.world.  But for rounding, and for what dropout draws, they make of it
+// what one process does.
+//
 // No torch in here.
 #ifndef SIGHTLINE_COMMON_TRAINING_RECIPE_TRAINER_H_
 #define SIGHTLINE_COMMON_TRAINING_RECIPE_TRAINER_H_
@@ -30,6 +34,7 @@
 #include "common/training/development_report.h"
 #include "common/training/pair_corpus.h"
 #include "common/training/recipe.h"
+#include "common/training/world_options.h"
 
 namespace sightline {
 
@@ -84,8 +89,11 @@ struct RecipeJob {
   std::string device = "auto";
   // Of LibTorch on the CPU; 0 leaves its own choice.
   int threads = 0;
+  // Which of the processes this one is, and where they meet.
+  TrainingWorldOptions world;
   // Empty for none.  A folder that this job has for itself: on start the newest sound checkpoint in
-  // it is taken up, and the two newest are kept.
+  // it is taken up, and the two newest are kept.  Of several processes the first one alone looks
+  // there, and the others get from it what it has found.
   std::string checkpoint_directory;
   absl::Duration checkpoint_every = absl::Minutes(10);
   // Steps from one OnStep to the next.
@@ -93,7 +101,7 @@ struct RecipeJob {
 };
 
 struct RecipeResult {
-  ModelBundle bundle;
+  ModelBundle bundle;  // of several processes, the first one's; of the others empty
   // Of the weights that were written; without development pictures all 0.
   DevelopmentReport development;
   std::string device;  // that was used: "cpu", "cuda:0"
@@ -105,9 +113,12 @@ struct RecipeResult {
 // whose network lacks what an objective reads, pictures that it does not read, a teacher or a
 // retriever that is none or that does not read them, a device that is not there.
 // FailedPrecondition: the newest checkpoint is of another job; the message names each difference.
-// Cancelled, DeadlineExceeded: `call` ended; the checkpoint written last is where the same job
-// continues.  Internal: a loss that is not finite, or what LibTorch throws; ResourceExhausted: no
-// memory left.
+// Cancelled, DeadlineExceeded: `call` ended, or that of another process; the checkpoint written
+// last is where the same job continues.  Unavailable: the other processes did not come, or one has
+// ended; the same.  Internal: a loss that is not finite, or what LibTorch throws;
+// ResourceExhausted: no memory left. Of several processes besides InvalidArgument: a device that is
+// no CPU, jobs that differ, a task that one process alone can learn (batch_loss.h).  Unimplemented:
+// as TrainingWorld::Join.
 absl::StatusOr<RecipeResult> TrainByRecipe(const RecipeJob& job, RecipeObserver* observer,
                                            const CallContext& call);
 

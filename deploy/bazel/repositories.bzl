@@ -64,6 +64,9 @@ def _system_impl(ctx):
     if versions.return_code != 0:
         fail("packages are missing; run deploy/bazel/setup.sh first:\n" + versions.stderr)
     defines = ["SIGHTLINE_PACKAGES=" + versions.stdout[:16]]
+    gloo = ctx.execute(["bash", "-c", "set -o pipefail; dpkg-query -W libgloo-dev | sha256sum"])
+    if gloo.return_code != 0:
+        fail("packages are missing; run deploy/bazel/setup.sh first:\n" + gloo.stderr)
 
     torch_linkopts = []
     home = ctx.os.environ.get("LIBTORCH_HOME", "")
@@ -79,6 +82,7 @@ def _system_impl(ctx):
         Label("//deploy/bazel:system.BUILD"),
         substitutions = {
             "%{defines}": repr(defines),
+            "%{gloo_defines}": repr(["SIGHTLINE_GLOO_PACKAGE=" + gloo.stdout[:16]]),
             "%{torch_includes}": repr(["torch_include", "torch_include/torch/csrc/api/include"] if home else ["torch_api_include"]),
             "%{torch_linkopts}": repr(torch_linkopts),
             "%{absl_linkopts}": repr(_absl_linkopts(ctx)),

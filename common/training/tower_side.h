@@ -1,0 +1,102 @@
+// One side of a batch that two towers read: its embeddings, and the way back of their gradients, in
+// passes and of all processes.
+//
+// Includes torch: only .cc files of common/training and its tests include this.
+#ifndef SIGHTLINE_COMMON_TRAINING_TOWER_SIDE_H_
+#define SIGHTLINE_COMMON_TRAINING_TOWER_SIDE_H_
+
+#include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/base/status_macros.h"
+#include "common/training/passes.h"
+#include "common/training/random.h"
+#include "common/training/world.h"
+
+namespace sightline {
+
+// Texts or images of a batch, and their embeddings.  Not thread-safe.
+class TowerSide {
+ public:
+  using Encode = std::function<at::Tensor(const std::vector<int64_t>& items)>;
+
+  // Items of so many rows each.  `encode` is asked for the embeddings of some of them, N x D, once
+  // or twice for each; what it draws comes from `seed`.
+  TowerSide(const std::vector<int64_t>& lengths, int64_t pass_rows, uint64_t seed, Encode encode)
+      : passes_(PassesOf(lengths, pass_rows)),
+        places_(lengths.size()),
+        seed_(seed),
+        encode_(std::move(encode)) {
+    int64_t next = 0;
+    for (const std::vector<int64_t>& pass : passes_) {
+      for (const int64_t item : pass) places_[item] = next++;
+    }
+  }
+
+  // All processes' embeddings, in the items' order: with gradients if they are of one pass of this
+  // one, else a leaf.
+  absl::StatusOr<at::Tensor> Rows(TrainingWorld* world) {
+    at::Tensor rows;
+    if (places_.empty()) {
+      rows = at::empty({0, 0});
+    } else if (passes_.size() == 1) {
+      rows = one_pass_ = InOrder(EncodePass(0));
+      if (IsAlone(world)) return rows;
+    } else {
+      rows = InPasses();
+    }
+    if (!IsAlone(world)) {
+      ASSIGN_OR_RETURN(const GatheredRows all, world->GatherRows(rows));
+      rows = all.rows;
+      begin_ = all.begin;
+    }
+    leaf_ = rows.detach().set_requires_grad(true);
+    return leaf_;
+  }
+
+  // Hands on what the leaf's gradient says of this process's items.
+  void Backward() {
+    if (places_.empty() || !leaf_.defined() || !leaf_.grad().defined()) return;
+    const at::Tensor own = leaf_.grad().narrow(0, begin_, static_cast<int64_t>(places_.size()));
+    if (one_pass_.defined()) return one_pass_.backward(own);
+    for (size_t i = 0; i < passes_.size(); ++i) {
+      const at::Tensor items = at::tensor(passes_[i], at::kLong).to(own.device());
+      EncodePass(i).backward(own.index_select(0, items));
+    }
+  }
+
+ private:
+  at::Tensor EncodePass(size_t i) {
+    at::manual_seed(SeedOf(seed_, RandomStream::kDropout, i));
+    return encode_(passes_[i]);
+  }
+
+  at::Tensor InPasses() {
+    const at::NoGradGuard no_grad;
+    std::vector<at::Tensor> parts;
+    for (size_t i = 0; i < passes_.size(); ++i) parts.push_back(EncodePass(i));
+    return InOrder(at::cat(parts));
+  }
+
+  at::Tensor InOrder(const at::Tensor& rows) const {
+    return rows.index_select(0, at::tensor(places_, at::kLong).to(rows.device()));
+  }
+
+  const std::vector<std::vector<int64_t>> passes_;
+  std::vector<int64_t> places_;  // of each item, in what the passes give one after another
+  const uint64_t seed_;
+  const Encode encode_;
+  at::Tensor one_pass_;  // with its graph
+  at::Tensor leaf_;
+  int64_t begin_ = 0;  // of this process's items in it
+};
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_TRAINING_TOWER_SIDE_H_

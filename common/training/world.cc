@@ -1,0 +1,303 @@
+// Before all else, as LibTorch's headers look at it: without it they declare no gloo.
+#if __has_include(<gloo/context.h>)
+#define USE_C10D_GLOO
+#endif
+
+#include "common/training/world.h"
+
+#include <ATen/ATen.h>
+#include <c10/util/Exception.h>
+#ifdef USE_C10D_GLOO
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#endif
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/status_macros.h"
+
+namespace sightline {
+
+#ifdef USE_C10D_GLOO
+
+struct TrainingWorld::Group {
+  // Of whoever keeps it, the server too; it outlives the group, which meets by it.
+  c10::intrusive_ptr<c10d::Store> store;
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+};
+
+namespace {
+
+std::shared_ptr<::gloo::transport::Device> DeviceFor(const TrainingWorldOptions& options) {
+  if (!options.interface.empty()) {
+    return c10d::ProcessGroupGloo::createDeviceForInterface(options.interface);
+  }
+  // Processes that meet within a machine stay within it: its name may lead to nowhere.
+  if (options.host == "localhost" || absl::StartsWith(options.host, "127.")) {
+    return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
+  }
+  return c10d::ProcessGroupGloo::createDefaultDevice();
+}
+
+c10::intrusive_ptr<c10d::Store> Meet(const TrainingWorldOptions& options) {
+  c10d::TCPStoreOptions of_store;
+  of_store.port = static_cast<std::uint16_t>(options.port);
+  of_store.isServer = options.rank == 0 && !options.launcher_keeps_store;
+  // Who is missing, gloo finds out, and in one time rather than two.
+  of_store.waitWorkers = false;
+  of_store.timeout = absl::ToChronoMilliseconds(options.timeout);
+  c10::intrusive_ptr<c10d::Store> store =
+      c10::make_intrusive<c10d::TCPStore>(options.host, of_store);
+  if (options.prefix.empty()) return store;
+  return c10::make_intrusive<c10d::PrefixStore>(options.prefix, std::move(store));
+}
+
+c10::intrusive_ptr<c10d::ProcessGroupGloo> GlooOf(const c10::intrusive_ptr<c10d::Store>& store,
+                                                  const TrainingWorldOptions& options) {
+  auto of_gloo =
+      c10d::ProcessGroupGloo::Options::create(absl::ToChronoMilliseconds(options.timeout));
+  of_gloo->devices.push_back(DeviceFor(options));
+  return c10::make_intrusive<c10d::ProcessGroupGloo>(store, options.rank, options.size, of_gloo);
+}
+
+std::string LineOf(absl::string_view words) {
+  return std::vector<std::string>(absl::StrSplit(words, absl::MaxSplits('\n', 1)))[0];
+}
+
+// What `run` throws, in a line; empty if it throws nothing.
+std::string Thrown(const std::function<void()>& run) {
+  try {
+    run();
+    return "";
+  } catch (const c10::Error& error) {
+    return LineOf(error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return LineOf(error.what());
+  }
+}
+
+absl::Status CheckOptions(const TrainingWorldOptions& options) {
+  if (options.size >= 1 && options.size <= kMostProcesses && options.rank >= 0 &&
+      options.rank < options.size && options.timeout > absl::ZeroDuration()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no process ", options.rank, " of ", options.size, ", of at most ", kMostProcesses,
+      ", that waits for the others for ", absl::FormatDuration(options.timeout)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TrainingWorld>> TrainingWorld::Join(
+    const TrainingWorldOptions& options) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  std::unique_ptr<TrainingWorld> world = absl::WrapUnique(new TrainingWorld(options));
+  if (options.size == 1) return world;
+  world->group_ = std::make_unique<Group>();
+  const std::string thrown = Thrown([&] {
+    world->group_->store = Meet(options);
+    world->group_->gloo = GlooOf(world->group_->store, options);
+  });
+  if (thrown.empty()) return world;
+  return absl::UnavailableError(absl::StrCat(
+      "process ", options.rank, " of ", options.size, " did not meet the others at ", options.host,
+      ":", options.port, " within ", absl::FormatDuration(options.timeout), ": ", thrown,
+      "; are all of them started, with equal WORLD_SIZE, MASTER_ADDR and MASTER_PORT and each with "
+      "a "
+      "RANK of its own?"));
+}
+
+absl::Status TrainingWorld::Exchange(absl::string_view what,
+                                     const std::function<void(Group* group)>& run) {
+  if (!lost_.ok()) return lost_;
+  const std::string thrown = Thrown([&] { run(group_.get()); });
+  if (!thrown.empty()) {
+    lost_ = absl::UnavailableError(
+        absl::StrCat("process ", rank(), " of ", size(), " was to ", what,
+                     ", and another one has ended or was not heard of for ",
+                     absl::FormatDuration(options_.timeout), ": ", thrown,
+                     "; start all of them again, and they go on at the last checkpoint"));
+  }
+  return lost_;
+}
+
+absl::Status TrainingWorld::TakeFrom(int rank, const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return absl::OkStatus();
+  return Exchange("take what another one has", [&](Group* group) {
+    std::vector<at::Tensor> parts = {tensor.detach().contiguous()};
+    c10d::BroadcastOptions of_gloo;
+    of_gloo.rootRank = rank;
+    group->gloo->broadcast(parts, of_gloo)->wait();
+    if (parts[0].data_ptr() != tensor.data_ptr()) tensor.detach().copy_(parts[0]);
+  });
+}
+
+absl::Status TrainingWorld::AddUp(const std::vector<at::Tensor>& tensors) {
+  if (is_alone()) return absl::OkStatus();
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.numel() == 0) continue;
+    RETURN_IF_ERROR(Exchange("add up what all have", [&](Group* group) {
+      std::vector<at::Tensor> parts = {tensor.detach().contiguous()};
+      group->gloo->allreduce(parts)->wait();
+      if (parts[0].data_ptr() != tensor.data_ptr()) tensor.detach().copy_(parts[0]);
+    }));
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+// Equally shaped tensors of all processes.
+std::vector<at::Tensor> AllOf(const at::Tensor& own, int size, c10d::ProcessGroupGloo* gloo) {
+  std::vector<std::vector<at::Tensor>> all(1);
+  for (int i = 0; i < size; ++i) all[0].push_back(at::empty_like(own));
+  std::vector<at::Tensor> parts = {own};
+  gloo->allgather(all, parts)->wait();
+  return std::move(all[0]);
+}
+
+}  // namespace
+
+absl::StatusOr<GatheredRows> TrainingWorld::GatherRows(const at::Tensor& rows) {
+  if (is_alone()) return GatheredRows{rows.detach(), 0};
+  const bool has_some = rows.size(0) > 0;
+  // Of rows that a process has none of it learns the shape from the others.
+  const at::Tensor shape =
+      at::tensor({has_some ? rows.size(0) : int64_t{0}, has_some ? rows.size(1) : int64_t{0},
+                  has_some ? static_cast<int64_t>(rows.scalar_type()) : int64_t{0}},
+                 at::kLong);
+  std::vector<at::Tensor> shapes;
+  RETURN_IF_ERROR(Exchange("tell how many rows it has", [&](Group* group) {
+    shapes = AllOf(shape, size(), group->gloo.get());
+  }));
+  GatheredRows all;
+  std::vector<int64_t> counts;
+  int64_t most = 0, width = 0, type = 0;
+  for (const at::Tensor& of_one : shapes) {
+    const int64_t* const numbers = of_one.data_ptr<int64_t>();
+    if (static_cast<int>(counts.size()) < rank()) all.begin += numbers[0];
+    counts.push_back(numbers[0]);
+    most = std::max(most, numbers[0]);
+    if (numbers[0] == 0) continue;
+    if (width != 0 && (width != numbers[1] || type != numbers[2])) {
+      return absl::InternalError(absl::StrCat("processes have rows of ", width, " and of ",
+                                              numbers[1], " numbers; do all read the same start?"));
+    }
+    width = numbers[1];
+    type = numbers[2];
+  }
+  all.rows = at::empty({0, width}, static_cast<at::ScalarType>(type));
+  if (most == 0 || width == 0) return all;
+  const at::Tensor padded = at::zeros({most, width}, static_cast<at::ScalarType>(type));
+  if (has_some) padded.narrow(0, 0, rows.size(0)).copy_(rows.detach());
+  std::vector<at::Tensor> parts;
+  RETURN_IF_ERROR(Exchange(
+      "tell its rows", [&](Group* group) { parts = AllOf(padded, size(), group->gloo.get()); }));
+  for (size_t i = 0; i < parts.size(); ++i) parts[i] = parts[i].narrow(0, 0, counts[i]);
+  all.rows = at::cat(parts);
+  return all;
+}
+
+absl::StatusOr<std::vector<int64_t>> TrainingWorld::NumbersOf(int64_t number) {
+  std::vector<int64_t> numbers;
+  RETURN_IF_ERROR(Exchange("tell a number", [&](Group* group) {
+    for (const at::Tensor& one :
+         AllOf(at::tensor({number}, at::kLong), size(), group->gloo.get())) {
+      numbers.push_back(one.item<int64_t>());
+    }
+  }));
+  return numbers;
+}
+
+#else
+
+struct TrainingWorld::Group {};
+
+absl::StatusOr<std::unique_ptr<TrainingWorld>> TrainingWorld::Join(
+    const TrainingWorldOptions& options) {
+  if (options.size == 1) return absl::WrapUnique(new TrainingWorld(options));
+  return absl::UnimplementedError(absl::StrCat(
+      "this program was built without gloo, which ", options.size,
+      " processes need to learn together; build it where libgloo-dev is installed, or start one"));
+}
+
+// No world has several processes then.
+absl::Status TrainingWorld::Exchange(absl::string_view, const std::function<void(Group*)>&) {
+  return lost_;
+}
+absl::Status TrainingWorld::TakeFrom(int, const at::Tensor&) {
+  return lost_;
+}
+absl::Status TrainingWorld::AddUp(const std::vector<at::Tensor>&) {
+  return lost_;
+}
+absl::StatusOr<GatheredRows> TrainingWorld::GatherRows(const at::Tensor& rows) {
+  return GatheredRows{rows.detach(), 0};
+}
+absl::StatusOr<std::vector<int64_t>> TrainingWorld::NumbersOf(int64_t number) {
+  return std::vector<int64_t>{number};
+}
+
+#endif
+
+TrainingWorld::TrainingWorld() : TrainingWorld(TrainingWorldOptions{}) {}
+
+TrainingWorld::TrainingWorld(const TrainingWorldOptions& options) : options_(options) {}
+
+TrainingWorld::~TrainingWorld() = default;
+
+WorldPart TrainingWorld::PartOf(int64_t count) const {
+  return {count * rank() / size(), count * (rank() + 1) / size()};
+}
+
+absl::StatusOr<int64_t> TrainingWorld::SumOf(int64_t number) {
+  if (is_alone()) return number;
+  ASSIGN_OR_RETURN(const std::vector<int64_t> numbers, NumbersOf(number));
+  int64_t sum = 0;
+  for (const int64_t one : numbers) sum += one;
+  return sum;
+}
+
+absl::Status TrainingWorld::TakeFromFirst(const std::vector<at::Tensor>& tensors) {
+  if (is_alone()) return absl::OkStatus();
+  for (const at::Tensor& tensor : tensors) RETURN_IF_ERROR(TakeFrom(0, tensor));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> TrainingWorld::TextOfFirst(const std::string& text) {
+  if (is_alone()) return text;
+  const at::Tensor count = at::tensor({static_cast<int64_t>(text.size())}, at::kLong);
+  RETURN_IF_ERROR(TakeFrom(0, count));
+  std::string of_first = text;
+  of_first.resize(static_cast<size_t>(count.item<int64_t>()));
+  RETURN_IF_ERROR(
+      TakeFrom(0, at::from_blob(&of_first[0], {static_cast<int64_t>(of_first.size())}, at::kByte)));
+  return of_first;
+}
+
+absl::Status TrainingWorld::Agree(const absl::Status& own) {
+  if (is_alone()) return own;
+  if (!lost_.ok()) return own.ok() ? lost_ : own;
+  ASSIGN_OR_RETURN(const std::vector<int64_t> codes, NumbersOf(static_cast<int64_t>(own.code())));
+  const auto failed =
+      std::find_if(codes.begin(), codes.end(), [](int64_t code) { return code != 0; });
+  if (failed == codes.end()) return absl::OkStatus();
+  constexpr size_t kTextBytes = 1024;
+  const auto teller = static_cast<int>(failed - codes.begin());
+  std::string text(own.message());
+  text.resize(kTextBytes, '\0');
+  const absl::Status told =
+      TakeFrom(teller, at::from_blob(&text[0], {static_cast<int64_t>(kTextBytes)}, at::kByte));
+  if (!own.ok()) return own;
+  RETURN_IF_ERROR(told);
+  return absl::Status(static_cast<absl::StatusCode>(*failed),
+                      absl::StrCat("process ", teller, " of ", size(), ": ", text.c_str()));
+}
+
+}  // namespace sightline
