@@ -10,7 +10,9 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/config/config.h"
+#include "common/log/log.h"
 #include "common/rpc/shutdown_signals.h"
+#include "common/training/world_options.h"
 #include "services/trainer/learn_config.h"
 #include "services/trainer/learn_run.h"
 #include "services/trainer/recipe_reporter.h"
@@ -51,15 +53,37 @@ Flags DefineFlags(LearnFlags* values) {
   return flags;
 }
 
-absl::StatusOr<LearnConfig> ReadConfig(const LearnFlags& flags) {
+absl::StatusOr<LearnConfig> ReadConfig(LearnFlags flags) {
+  ASSIGN_OR_RETURN(flags.overrides.local_processes, LocalProcesses());
   ASSIGN_OR_RETURN(ConfigFile file, ConfigFile::Load(flags.recipe));
   return ReadLearnConfig(&file, flags.overrides);
 }
 
-absl::StatusOr<RecipeResult> Learn(const LearnConfig& config, const Console& console) {
+// Of processes that are not the first, which reports for all: what is theirs alone.
+class NotesObserver : public RecipeObserver {
+ public:
+  explicit NotesObserver(int rank) : rank_(rank) {}
+
+  void OnStep(const RecipeStepReport&) override {}
+  void OnDevelopment(const DevelopmentReport&, bool) override {}
+  void OnCheckpoint(int64_t, const std::string&, int64_t) override {}
+  void OnNote(absl::string_view message) override {
+    Log(Severity::kInfo, "note", {{"rank", rank_}, {"message", message}});
+  }
+
+ private:
+  const int rank_;
+};
+
+absl::StatusOr<RecipeResult> Learn(const LearnConfig& config, const TrainingWorldOptions& world,
+                                   const Console& console) {
   ShutdownSignals signals;
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
-  ASSIGN_OR_RETURN(const LearnInput input, OpenLearnInput(config));
+  ASSIGN_OR_RETURN(const LearnInput input, OpenLearnInput(config, world));
+  if (world.rank > 0) {
+    NotesObserver notes(world.rank);
+    return TrainByRecipe(input.job, &notes, call);
+  }
   RunLog::Options options;
   options.metrics_path = JoinPath(config.out, kMetricsFile);
   options.terminal = ::isatty(STDERR_FILENO) == 1;
@@ -91,12 +115,21 @@ int RunLearn(const std::vector<std::string>& args, const Console& console) {
     console.out << "the recipe is valid\n";
     return kSuccess;
   }
-  const absl::StatusOr<RecipeResult> result = Learn(*config, console);
+  const absl::StatusOr<TrainingWorldOptions> world = WorldOptionsOfEnvironment();
+  if (!world.ok()) {
+    Fail(world.status(), console);
+    return kUsageError;
+  }
+  const absl::StatusOr<RecipeResult> result = Learn(*config, *world, console);
   if (absl::IsCancelled(result.status())) {
     console.err << "stopped; the same command continues at the last checkpoint\n";
     return kRunAgain;
   }
   if (!result.ok()) return Fail(result.status(), console);
+  if (world->rank > 0) {
+    console.err << "process " << world->rank << " of " << world->size << " is done\n";
+    return kSuccess;
+  }
   console.err << "trained on " << result->device << "; " << DevelopmentLine(result->development)
               << "\nwritten to " << result->bundle.directory << "\n";
   console.out << result->bundle.id << "\n";

@@ -1,5 +1,6 @@
 #include "services/trainer/learn_config.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -67,10 +68,13 @@ absl::StatusOr<LearnConfig> ReadLearnConfig(ConfigFile* file, const LearnOverrid
   config.description = root.String("description", "");
   const std::string device = root.String("device", config.device);
   config.device = overrides.device.empty() ? device : overrides.device;
+  const int64_t cores = std::max(UsableCores() / overrides.local_processes, 1);
   config.threads = static_cast<int>(
-      overrides.threads.value_or(root.Int("threads", UsableCores(), 1, limits::kMaxThreads)));
+      overrides.threads.value_or(root.Int("threads", cores, 1, limits::kMaxThreads)));
   config.checkpoint_every = root.Duration("checkpoint_every", config.checkpoint_every,
                                           /*min=*/absl::Seconds(1), /*max=*/absl::Hours(24));
+  config.peer_timeout = root.Duration("peer_timeout", config.peer_timeout,
+                                      /*min=*/absl::Seconds(1), /*max=*/absl::Hours(24));
   config.report_every = root.Int("report_every", config.report_every, 1, 1'000'000);
   config.recipe = ReadRecipe(root);
   if (overrides.seed.has_value()) config.recipe.seed = static_cast<uint64_t>(*overrides.seed);

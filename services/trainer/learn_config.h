@@ -12,6 +12,7 @@
 #include "common/config/config.h"
 #include "common/dataset/open_corpus.h"
 #include "common/training/recipe.h"
+#include "common/training/world_options.h"
 
 namespace sightline {
 
@@ -29,6 +30,8 @@ struct LearnConfig {
   int threads = 1;  // on the CPU; by default as many as UsableCores()
   absl::Duration checkpoint_every = absl::Minutes(10);
   int64_t report_every = 50;
+  // How long other processes are waited for.  Which they are, the environment says.
+  absl::Duration peer_timeout = TrainingWorldOptions().timeout;
 };
 
 // What the command line sets beside a recipe's file.
@@ -36,6 +39,7 @@ struct LearnOverrides {
   std::string start, out, store, device;  // empty: not set
   std::vector<std::string> corpora, development;
   absl::optional<int64_t> threads, seed, steps;
+  int local_processes = 1;  // that share the machine's cores
 };
 
 // Reads and finishes `file`: InvalidArgument with every problem.

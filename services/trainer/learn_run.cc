@@ -64,7 +64,8 @@ absl::Status OpenOthers(const LearnConfig& config, LearnInput* input) {
 
 }  // namespace
 
-absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config) {
+absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config,
+                                          const TrainingWorldOptions& world) {
   LearnInput input;
   ASSIGN_OR_RETURN(input.start, OpenBundle(config, config.start));
   RETURN_IF_ERROR(OpenOthers(config, &input));
@@ -92,7 +93,9 @@ absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config) {
   job.checkpoint_directory = JoinPath(config.out, kCheckpointFolder);
   job.checkpoint_every = config.checkpoint_every;
   job.report_every = config.report_every;
-  RETURN_IF_ERROR(MakeDirectories(job.checkpoint_directory));
+  job.world = world;
+  job.world.timeout = config.peer_timeout;
+  if (world.rank == 0) RETURN_IF_ERROR(MakeDirectories(job.checkpoint_directory));
   return input;
 }
 

@@ -22,11 +22,12 @@ struct LearnInput {
   RecipeJob job;  // points to all of them
 };
 
-// Opens what `config` names and makes its folders.  Learnt from are pictures of the training split,
-// chosen by those of the validation split, which their source says or their ids.  InvalidArgument
-// for a picture that is in both; else as OpenModelBundle, PairCorpus::Open and the corpora's
-// readers.
-absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config);
+// Opens what `config` names and makes its folders, if this is the first process of `world`.  Learnt
+// from are pictures of the training split, chosen by those of the validation split, which their
+// source says or their ids.  InvalidArgument for a picture that is in both; else as
+// OpenModelBundle, PairCorpus::Open and the corpora's readers.
+absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config,
+                                          const TrainingWorldOptions& world = {});
 
 }  // namespace sightline
 

@@ -1,0 +1,160 @@
+// `trainer learn` itself, started as launchers start it: as several processes that the environment
+// tells who they are.
+#include <signal.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/base/files.h"
+#include "common/config/exit_status.h"
+#include "common/dataset/region_file.h"
+#include "loadtest/fleet/free_ports.h"
+#include "loadtest/fleet/process.h"
+#include "nlohmann/json.hpp"
+#include "tests/common/models/lightningdot/tiny.h"
+#include "tests/common/training/made_up_pairs.h"
+#include "tests/support/await.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+constexpr char kTrainer[] = "services/trainer/trainer";
+
+using Environment = std::map<std::string, std::string>;
+
+class Launch {
+ public:
+  explicit Launch(int64_t steps)
+      : start_(MakeTinyBundle(dir_.File("store"), lightningdot::TinyOnes()[0])) {
+    REQUIRE(WriteFileAtomically(dir_.File("recipe.yaml"),
+                                absl::StrCat("tasks: [{objective: cmr, batch: 7}]\nsteps: ", steps,
+                                             "\nrate: {peak: 1.0e-3, warmup_steps: 2}\n"
+                                             "dropout: 0\ndevelop_every: 0\nreport_every: 2\n"
+                                             "peer_timeout: 60s\n"))
+                .ok());
+    constexpr int kPictures = 60;
+    const auto pairs = MadeUpPairs(lightningdot::TinyOnes()[0], kPictures);
+    REQUIRE(WriteRegionFile(dir_.File("made.regions"), kPictures, Dtype::kFloat32, [&](int64_t i) {
+              RegionFileItem item;
+              item.line.id = pairs->item_id(i);
+              item.line.captions = {{"en", pairs->caption(i)}};
+              item.regions = pairs->ReadPicture(i)->regions;
+              return absl::StatusOr<RegionFileItem>(std::move(item));
+            }).ok());
+  }
+
+  // One of a run's processes.
+  std::unique_ptr<Process> Start(const std::string& run, const std::string& log,
+                                 const Environment& environment) {
+    std::vector<std::string> command = {"/usr/bin/env"};
+    for (const auto& [name, value] : environment) {
+      command.push_back(absl::StrCat(name, "=", value));
+    }
+    for (const std::string& word :
+         {std::string(kTrainer), std::string("learn"), "--recipe=" + dir_.File("recipe.yaml"),
+          "--start=" + start_.id, "--corpus=regions:" + dir_.File("made.regions"),
+          "--store=" + dir_.File("store"), "--out=" + dir_.File(run), std::string("--device=cpu"),
+          std::string("--threads=1")}) {
+      command.push_back(word);
+    }
+    auto process = Process::Start(command, dir_.File(log));
+    INFO(process.status().ToString());
+    REQUIRE(process.ok());
+    return *std::move(process);
+  }
+
+  std::vector<std::unique_ptr<Process>> StartTwo(const std::string& run) {
+    const int port = (*ChooseFreePorts(1))[0];
+    std::vector<std::unique_ptr<Process>> processes;
+    for (const std::string rank : {"0", "1"}) {
+      processes.push_back(Start(run, run + rank,
+                                {{"WORLD_SIZE", "2"},
+                                 {"RANK", rank},
+                                 {"LOCAL_WORLD_SIZE", "2"},
+                                 {"LOCAL_RANK", rank},
+                                 {"MASTER_ADDR", "127.0.0.1"},
+                                 {"MASTER_PORT", absl::StrCat(port)}}));
+    }
+    return processes;
+  }
+
+  std::string Log(const std::string& name) const { return *ReadFile(dir_.File(name)); }
+  bool HasReported(const std::string& run) const {
+    const auto metrics = ReadFile(dir_.File(run + "/metrics.jsonl"));
+    return metrics.ok() && absl::StrContains(*metrics, "\"step\"");
+  }
+  bool HasCheckpoint(const std::string& run) const {
+    const auto names = ListDirectory(dir_.File(run + "/checkpoints"));
+    return names.ok() && !names->empty();
+  }
+
+  // Of each report.
+  std::vector<double> Losses(const std::string& run) const {
+    std::vector<double> losses;
+    const std::string metrics = *ReadFile(dir_.File(run + "/metrics.jsonl"));
+    for (const auto line : absl::StrSplit(metrics, '\n', absl::SkipEmpty())) {
+      const auto json = nlohmann::json::parse(std::string(line));
+      if (json["event"] == "step") losses.push_back(json["tasks"][0]["loss"].get<double>());
+    }
+    return losses;
+  }
+
+ private:
+  const TempDir dir_;
+  const ModelBundle start_;
+};
+
+TEST_CASE("two processes learn as one does, and one of them reports") {
+  Launch launch(/*steps=*/8);
+  REQUIRE(launch.Start("alone", "alone0", {})->Wait() == kSuccess);
+  const auto processes = launch.StartTwo("two");
+  for (const auto& process : processes) {
+    const auto status = process->Wait();
+    INFO(launch.Log("two0") << launch.Log("two1"));
+    REQUIRE(status == kSuccess);
+  }
+  const std::vector<double> losses = launch.Losses("two"), of_one = launch.Losses("alone");
+  REQUIRE(of_one.size() == 4);
+  REQUIRE(losses.size() == 4);
+  for (size_t i = 0; i < losses.size(); ++i) {
+    REQUIRE(losses[i] == Approx(of_one[i]).epsilon(1e-3));
+  }
+  REQUIRE(absl::StrContains(launch.Log("two0"), "written to "));
+  REQUIRE_FALSE(absl::StrContains(launch.Log("two1"), "written to "));
+  REQUIRE(absl::StrContains(launch.Log("two1"), "process 1 of 2 is done"));
+}
+
+TEST_CASE("when one process is interrupted all stop, and may be started again") {
+  Launch launch(/*steps=*/1'000'000);
+  const auto processes = launch.StartTwo("two");
+  AwaitUntil([&] { return launch.HasReported("two"); });
+  REQUIRE(processes[1]->Signal(SIGTERM).ok());
+  for (const auto& process : processes) REQUIRE(process->Wait() == kRunAgain);
+  REQUIRE(launch.HasCheckpoint("two"));
+}
+
+TEST_CASE("when one process is killed the other ends, and says why") {
+  Launch launch(/*steps=*/1'000'000);
+  const auto processes = launch.StartTwo("two");
+  AwaitUntil([&] { return launch.HasReported("two"); });
+  REQUIRE(processes[1]->Signal(SIGKILL).ok());
+  REQUIRE(processes[0]->Wait() == kRunAgain);
+  REQUIRE(absl::StrContains(launch.Log("two0"), "another one has ended"));
+}
+
+TEST_CASE("an environment that contradicts itself is told before anything is done") {
+  Launch launch(/*steps=*/8);
+  REQUIRE(launch.Start("two", "log", {{"WORLD_SIZE", "2"}})->Wait() == kUsageError);
+  REQUIRE(absl::StrContains(launch.Log("log"), "no RANK"));
+}
+
+}  // namespace
+}  // namespace sightline
