@@ -148,6 +148,10 @@ absl::StatusOr<RegionSet> CorpusReader::ReadRegions(const CorpusItem& item, int6
       absl::StrCat(item.item_id, " is a picture in this corpus; it has no regions"));
 }
 
+absl::StatusOr<std::vector<float>> CorpusReader::ReadSoftLabels(const CorpusItem&, int64_t) const {
+  return std::vector<float>();
+}
+
 std::string CorpusReader::PictureVersion(const CorpusItem& item) const {
   return FileVersion(item.path);
 }

@@ -110,6 +110,14 @@ class CorpusReader {
   // corpus of pictures.
   virtual absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t max_bytes) const;
 
+  // Classes that each region of each item has probabilities of; 0: there are no soft labels.
+  virtual int soft_label_count() const { return 0; }
+
+  // Those of an item of this reader's listing, soft_label_count() for each of its regions, which
+  // pass CheckSoftLabels; none where there are none.  Errors as ReadRegions.
+  virtual absl::StatusOr<std::vector<float>> ReadSoftLabels(const CorpusItem& item,
+                                                            int64_t max_bytes) const;
+
   // Changes whenever the item may have: FileVersion of where it lies.  Nothing is read.
   virtual std::string PictureVersion(const CorpusItem& item) const;
 };

@@ -58,6 +58,16 @@ class PublishedReader : public CorpusReader {
     return regions_->ReadRegions(item, max_bytes);
   }
 
+  int soft_label_count() const override {
+    return regions_ == nullptr ? 0 : regions_->soft_label_count();
+  }
+
+  absl::StatusOr<std::vector<float>> ReadSoftLabels(const CorpusItem& item,
+                                                    int64_t max_bytes) const override {
+    if (regions_ == nullptr) return CorpusReader::ReadSoftLabels(item, max_bytes);
+    return regions_->ReadSoftLabels(item, max_bytes);
+  }
+
   std::string PictureVersion(const CorpusItem& item) const override {
     if (regions_ == nullptr) return CorpusReader::PictureVersion(item);
     return regions_->PictureVersion(item);

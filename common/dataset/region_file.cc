@@ -17,6 +17,7 @@ constexpr absl::string_view kFeatures = "regions/features";
 constexpr absl::string_view kBoxes = "regions/boxes";
 constexpr absl::string_view kBoxSizes = "regions/box_sizes";
 constexpr absl::string_view kConfidences = "regions/confidences";
+constexpr absl::string_view kSoftLabels = "regions/soft_labels";
 
 absl::Status Malformed(const Container& container, absl::string_view problem) {
   return absl::DataLossError(absl::StrCat(container.path(), ": ", problem));
@@ -37,6 +38,26 @@ absl::StatusOr<const Section*> FindRows(const Container& container, absl::string
                                            " is not of float32, or has not one row for "
                                            "each of ",
                                            shape[0], " regions"));
+}
+
+// Numbers that are kept in either precision.
+bool AreFractions(const Section& section) {
+  return section.dtype == Dtype::kFloat16 || section.dtype == Dtype::kFloat32;
+}
+
+// The section of soft labels, if there is one.
+absl::StatusOr<const Section*> FindSoftLabels(const Container& container, int64_t regions) {
+  const Section* const section = container.Find(kSoftLabels);
+  if (section == nullptr) return nullptr;
+  const std::vector<int64_t>& shape = section->shape;
+  if (AreFractions(*section) && shape.size() == 2 && shape[0] == regions && shape[1] >= 1 &&
+      shape[1] <= kMaxRegionFeatureSize) {
+    return section;
+  }
+  return Malformed(
+      container,
+      absl::StrCat("section ", kSoftLabels, " is not of float16 or float32, or has not 1 to ",
+                   kMaxRegionFeatureSize, " classes for each of ", regions, " regions"));
 }
 
 }  // namespace
@@ -68,8 +89,7 @@ absl::Status RegionFile::ParseSections() {
   ASSIGN_OR_RETURN(items_, container.Require(kRegionItemsSection, Dtype::kBytes, 1));
   features_ = container.Find(kFeatures);
   const bool float_rows =
-      features_ != nullptr && features_->shape.size() == 2 &&
-      (features_->dtype == Dtype::kFloat16 || features_->dtype == Dtype::kFloat32);
+      features_ != nullptr && features_->shape.size() == 2 && AreFractions(*features_);
   if (!float_rows || features_->shape[1] > kMaxRegionFeatureSize) {
     return Malformed(container,
                      absl::StrCat("section ", kFeatures, " is missing, or not rows of at most ",
@@ -80,6 +100,7 @@ absl::Status RegionFile::ParseSections() {
   ASSIGN_OR_RETURN(boxes_, FindRows(container, kBoxes, {region_count(), 4}));
   ASSIGN_OR_RETURN(box_sizes_, FindRows(container, kBoxSizes, {region_count(), 2}));
   ASSIGN_OR_RETURN(confidences_, FindRows(container, kConfidences, {region_count()}));
+  ASSIGN_OR_RETURN(soft_labels_, FindSoftLabels(container, region_count()));
   ASSIGN_OR_RETURN(const Section* offsets, container.Require(kItemOffsets, Dtype::kInt64, 1));
   item_count_ = offsets->shape[0] - 1;
   if (item_count_ < 0) return Malformed(container, "its offsets are empty");
@@ -147,6 +168,16 @@ absl::StatusOr<RegionSet> RegionFile::Regions(int64_t i, int64_t max_bytes) cons
   ASSIGN_OR_RETURN(regions.confidences, Numbers(confidences_, *rows));
   RETURN_IF_ERROR(CheckRegionSet(regions));
   return regions;
+}
+
+absl::StatusOr<std::vector<float>> RegionFile::SoftLabels(int64_t i, int64_t max_bytes) const {
+  if (soft_labels_ == nullptr) return std::vector<float>();
+  const auto rows = row_offsets_.At(i);
+  if (!rows.ok()) return Blame(rows.status());
+  RETURN_IF_ERROR(CheckRegionSizes(rows->length(), soft_label_count(), max_bytes));
+  ASSIGN_OR_RETURN(std::vector<float> labels, Numbers(soft_labels_, *rows));
+  RETURN_IF_ERROR(CheckSoftLabels(labels, soft_label_count()));
+  return labels;
 }
 
 }  // namespace sightline

@@ -10,6 +10,8 @@
 //                         absent when the features carry them, or nobody needs them
 //   regions/box_sizes     float32 [regions, 2]: w/W, h/H; absent when they are x2 - x1, y2 - y1
 //   regions/confidences   float32 [regions], each in [0, 1]; absent when not known
+//   regions/soft_labels   float16 or float32 [regions, classes]: how likely the detector thinks
+//                         each of its classes, which add up to 1; absent when not known
 //
 // Nothing is read before it is asked for but the header; what is read is held to the
 // checksums of the MiBs that it lies in.
@@ -20,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -49,6 +52,10 @@ class RegionFile {
   bool has_boxes() const { return boxes_ != nullptr; }
   bool has_box_sizes() const { return box_sizes_ != nullptr; }
   bool has_confidences() const { return confidences_ != nullptr; }
+  // Classes that regions have probabilities of; 0: there are no soft labels.
+  int soft_label_count() const {
+    return soft_labels_ == nullptr ? 0 : static_cast<int>(soft_labels_->shape[1]);
+  }
   const Container& container() const { return *container_; }
 
   // Reads items and offsets, all of them: DataLoss if they are damaged.
@@ -58,6 +65,9 @@ class RegionFile {
   // damaged, malformed, or larger than `max_bytes` as floats.
   absl::StatusOr<ItemLine> Item(int64_t i) const;
   absl::StatusOr<RegionSet> Regions(int64_t i, int64_t max_bytes) const;
+  // Likewise, of each of its regions soft_label_count() numbers that pass CheckSoftLabels; of a
+  // file without soft labels none.
+  absl::StatusOr<std::vector<float>> SoftLabels(int64_t i, int64_t max_bytes) const;
 
  private:
   RegionFile() = default;
@@ -75,25 +85,29 @@ class RegionFile {
   const Section* boxes_ = nullptr;        // may be null
   const Section* box_sizes_ = nullptr;    // may be null
   const Section* confidences_ = nullptr;  // may be null
+  const Section* soft_labels_ = nullptr;  // may be null
   Offsets item_offsets_, row_offsets_;
 };
 
 struct RegionFileItem {
   ItemLine line;  // its path is not kept
   RegionSet regions;
+  std::vector<float> soft_labels;  // of each region as many; empty: not known
 };
 
 // InvalidArgument for a feature that is too large for float16.
 absl::Status CheckFitsFloat16(const RegionSet& regions);
 
-// Gives item `i`.  Asked twice for each, from 0 on, and to give the same both times.
+// Gives item `i`.  Asked twice for each, from 0 on, a third time where the first one has soft
+// labels, and to give the same each time.
 using RegionFileSource = std::function<absl::StatusOr<RegionFileItem>(int64_t i)>;
 
 // Writes `count` items with one of them in memory at a time, and of all what is not a feature.
-// `features` is float16 or float32.
-// InvalidArgument: an item without an id or with regions that do not pass CheckRegionSet, items
-// of different widths, items with and without boxes, sizes or confidences, or a feature too large
-// for float16.  Aborted when an item changes on the way.  What `source` returned.
+// `features` is float16 or float32; soft labels are float16.
+// InvalidArgument: an item without an id, with regions that do not pass CheckRegionSet or labels
+// that do not pass CheckSoftLabels, items of different widths or classes, items with and without
+// boxes, sizes, confidences or soft labels, or a feature too large for float16.  Aborted when an
+// item changes on the way.  What `source` returned.
 absl::Status WriteRegionFile(absl::string_view path, int64_t count, Dtype features,
                              const RegionFileSource& source);
 

@@ -36,12 +36,16 @@ class RegionFileReader : public CorpusReader {
   }
 
   absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t max_bytes) const override {
-    ASSIGN_OR_RETURN(const ItemPlace place, PlaceOf(item));
-    const auto file = files_.find(place.file);
-    if (file == files_.end() || place.row < 0 || place.row >= file->second->item_count()) {
-      return absl::NotFoundError(absl::StrCat(item.item_id, " is no item of ", options_.root));
-    }
-    return file->second->Regions(place.row, max_bytes);
+    ASSIGN_OR_RETURN(const FilePlace place, Find(item));
+    return place.file->Regions(place.row, max_bytes);
+  }
+
+  int soft_label_count() const override { return files_.begin()->second->soft_label_count(); }
+
+  absl::StatusOr<std::vector<float>> ReadSoftLabels(const CorpusItem& item,
+                                                    int64_t max_bytes) const override {
+    ASSIGN_OR_RETURN(const FilePlace place, Find(item));
+    return place.file->SoftLabels(place.row, max_bytes);
   }
 
   std::string PictureVersion(const CorpusItem& item) const override {
@@ -50,6 +54,20 @@ class RegionFileReader : public CorpusReader {
   }
 
  private:
+  struct FilePlace {
+    const RegionFile* file = nullptr;
+    int64_t row = 0;
+  };
+
+  absl::StatusOr<FilePlace> Find(const CorpusItem& item) const {
+    ASSIGN_OR_RETURN(const ItemPlace place, PlaceOf(item));
+    const auto file = files_.find(place.file);
+    if (file == files_.end() || place.row < 0 || place.row >= file->second->item_count()) {
+      return absl::NotFoundError(absl::StrCat(item.item_id, " is no item of ", options_.root));
+    }
+    return FilePlace{file->second.get(), place.row};
+  }
+
   absl::Status Add(const std::string& path, const RegionFile& file, int64_t i,
                    ListingSink& sink) const {
     CorpusItem item;
@@ -81,6 +99,23 @@ absl::StatusOr<std::vector<std::string>> PathsOf(const std::string& root) {
       absl::StrCat(root, " has no file that ends in ", kSuffix, "; name the file itself"));
 }
 
+// InvalidArgument unless what lies at `path` is as wide as the first one.
+absl::Status CheckAlike(const std::string& path, const RegionFile& file, const std::string& first,
+                        const RegionFile& first_file) {
+  const auto refuse = [&](absl::string_view what, int count, int first_count) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " has ", count, " ", what, " a region, ",
+                                                   first, " ", first_count,
+                                                   "; make two corpora of them"));
+  };
+  if (file.feature_size() != first_file.feature_size()) {
+    return refuse("numbers", file.feature_size(), first_file.feature_size());
+  }
+  if (file.soft_label_count() != first_file.soft_label_count()) {
+    return refuse("soft labels", file.soft_label_count(), first_file.soft_label_count());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CorpusReader>> NewRegionFileReader(
@@ -89,10 +124,8 @@ absl::StatusOr<std::unique_ptr<CorpusReader>> NewRegionFileReader(
   Files files;
   for (const std::string& path : paths) {
     ASSIGN_OR_RETURN(std::unique_ptr<RegionFile> file, RegionFile::Open(path));
-    if (!files.empty() && file->feature_size() != files.begin()->second->feature_size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, " has features of ", file->feature_size(), " numbers, ", files.begin()->first,
-          " of ", files.begin()->second->feature_size(), "; make two corpora of them"));
+    if (!files.empty()) {
+      RETURN_IF_ERROR(CheckAlike(path, *file, files.begin()->first, *files.begin()->second));
     }
     files.emplace(path, std::move(file));
   }

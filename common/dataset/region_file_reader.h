@@ -20,7 +20,7 @@ struct RegionFileOptions {
 };
 
 // Maps the files now: NotFound if they are not there, DataLoss for a damaged one,
-// InvalidArgument for a folder without one or for files of different widths.  List:
+// InvalidArgument for a folder without one or for files of different widths or classes.  List:
 // DataLoss if items or offsets of a file are damaged; a lone item that is malformed is
 // rejected.
 absl::StatusOr<std::unique_ptr<CorpusReader>> NewRegionFileReader(const RegionFileOptions& options);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -31,6 +34,19 @@ constexpr OptionalRows kOptionalRows[] = {
     {"confidences", "regions/confidences", &RegionSet::confidences, 1},
 };
 
+constexpr char kSoftLabels[] = "regions/soft_labels";
+
+// Of a region; 0: none.
+int64_t ClassCount(const RegionFileItem& item) {
+  return static_cast<int64_t>(item.soft_labels.size()) / std::max<int64_t>(item.regions.count, 1);
+}
+
+std::string HalvesOf(const std::vector<float>& numbers) {
+  std::string halves(numbers.size() * sizeof(uint16_t), '\0');
+  Float32ToFloat16(numbers.data(), numbers.size(), &halves[0]);
+  return halves;
+}
+
 class RegionFileWriting {
  public:
   RegionFileWriting(int64_t count, Dtype dtype, const RegionFileSource& source)
@@ -50,10 +66,14 @@ class RegionFileWriting {
       if (!Has(optional)) continue;
       RETURN_IF_ERROR(writer_->Declare(optional.section, Dtype::kFloat32, optional.Shape(rows)));
     }
+    if (classes_ > 0) {
+      RETURN_IF_ERROR(writer_->Declare(kSoftLabels, Dtype::kFloat16, {rows, classes_}));
+    }
     RETURN_IF_ERROR(writer_->Append(items_));
     RETURN_IF_ERROR(writer_->Append(BytesOfNumbers(item_offsets_)));
     RETURN_IF_ERROR(writer_->Append(BytesOfNumbers(row_offsets_)));
     RETURN_IF_ERROR(AppendRegions());
+    if (classes_ > 0) RETURN_IF_ERROR(AppendSoftLabels());
     return writer_->Finish().status();
   }
 
@@ -65,7 +85,10 @@ class RegionFileWriting {
     if (count_ < 1) return absl::InvalidArgumentError("there is no item to write");
     for (int64_t i = 0; i < count_; ++i) {
       ASSIGN_OR_RETURN(const RegionFileItem item, source_(i));
-      if (i == 0) first_ = item.regions;
+      if (i == 0) {
+        first_ = item.regions;
+        classes_ = ClassCount(item);
+      }
       if (const absl::Status good = Check(item); !good.ok()) {
         return absl::InvalidArgumentError(absl::StrCat(
             "item ", i, " (", EscapeUnlessPrintable(item.line.id), ") ", good.message()));
@@ -90,18 +113,37 @@ class RegionFileWriting {
       return absl::InvalidArgumentError(absl::StrCat("has ", Has(optional) ? "no " : "",
                                                      optional.what, ", unlike the first item"));
     }
+    RETURN_IF_ERROR(CheckLabels(item));
     return dtype_ == Dtype::kFloat16 ? CheckFitsFloat16(item.regions) : absl::OkStatus();
+  }
+
+  absl::Status CheckLabels(const RegionFileItem& item) const {
+    const auto count = static_cast<int64_t>(item.soft_labels.size());
+    if (count != classes_ * item.regions.count) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("has ", count, " soft labels for ", item.regions.count,
+                       " regions, the first item's have ", classes_, " each"));
+    }
+    if (classes_ == 0) return absl::OkStatus();
+    RETURN_IF_ERROR(CheckRegionSizes(item.regions.count, classes_, INT64_MAX));
+    return CheckSoftLabels(item.soft_labels, classes_);
+  }
+
+  // Aborted for an item that is not what it was.
+  absl::StatusOr<RegionFileItem> AskAgain(int64_t i) const {
+    ASSIGN_OR_RETURN(RegionFileItem item, source_(i));
+    if (Check(item).ok() && item.regions.count == row_offsets_[i + 1] - row_offsets_[i]) {
+      return item;
+    }
+    return absl::AbortedError(
+        absl::StrCat(EscapeUnlessPrintable(item.line.id), " changed while the file was written"));
   }
 
   // The sections follow one another, so what is small is kept until the features are written.
   absl::Status AppendRegions() {
     std::vector<float> kept[std::size(kOptionalRows)];
     for (int64_t i = 0; i < count_; ++i) {
-      ASSIGN_OR_RETURN(const RegionFileItem item, source_(i));
-      if (!Check(item).ok() || item.regions.count != row_offsets_[i + 1] - row_offsets_[i]) {
-        return absl::AbortedError(absl::StrCat(EscapeUnlessPrintable(item.line.id),
-                                               " changed while the file was written"));
-      }
+      ASSIGN_OR_RETURN(const RegionFileItem item, AskAgain(i));
       RETURN_IF_ERROR(AppendFeatures(item.regions));
       for (size_t k = 0; k < std::size(kOptionalRows); ++k) {
         const std::vector<float>& numbers = item.regions.*kOptionalRows[k].numbers;
@@ -114,11 +156,18 @@ class RegionFileWriting {
     return absl::OkStatus();
   }
 
+  // They may be as many as features, so that they are not kept but asked for once more.
+  absl::Status AppendSoftLabels() {
+    for (int64_t i = 0; i < count_; ++i) {
+      ASSIGN_OR_RETURN(const RegionFileItem item, AskAgain(i));
+      RETURN_IF_ERROR(writer_->Append(HalvesOf(item.soft_labels)));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status AppendFeatures(const RegionSet& regions) {
     if (dtype_ == Dtype::kFloat32) return writer_->Append(BytesOfNumbers(regions.features));
-    std::string halves(regions.features.size() * sizeof(uint16_t), '\0');
-    Float32ToFloat16(regions.features.data(), regions.features.size(), &halves[0]);
-    return writer_->Append(halves);
+    return writer_->Append(HalvesOf(regions.features));
   }
 
   const int64_t count_;
@@ -126,6 +175,7 @@ class RegionFileWriting {
   const RegionFileSource& source_;
   std::unique_ptr<ContainerWriter> writer_;
   RegionSet first_;
+  int64_t classes_ = 0;  // of the first item's soft labels
   std::string items_;
   std::vector<int64_t> item_offsets_ = {0}, row_offsets_ = {0};
 };

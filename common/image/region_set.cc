@@ -80,6 +80,30 @@ absl::Status CheckConfidences(absl::Span<const float> confidences) {
   return absl::OkStatus();
 }
 
+absl::Status CheckSoftLabels(absl::Span<const float> labels, int64_t classes) {
+  const auto count = static_cast<int64_t>(labels.size());
+  if (classes < 1 || count % classes != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", count, " soft labels, no whole rows of ", classes, " classes"));
+  }
+  for (int64_t first = 0; first < count; first += classes) {
+    float sum = 0;
+    for (const float x : labels.subspan(first, classes)) {
+      if (!Inside(x)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("has the soft label ", x, " at region ", first / classes,
+                         "; wanted probabilities, each within [0, 1]"));
+      }
+      sum += x;
+    }
+    if (std::abs(sum - 1) <= kSlack) continue;
+    return absl::InvalidArgumentError(absl::StrCat("has soft labels that add up to ", sum,
+                                                   " at region ", first / classes,
+                                                   "; wanted probabilities that add up to 1"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRegionSet(const RegionSet& regions) {
   // Of counts that pass, the products below do not overflow.
   RETURN_IF_ERROR(CheckRegionSizes(regions.count, regions.feature_size, INT64_MAX));

@@ -25,6 +25,11 @@ absl::Status CheckBoxes(absl::Span<const float> boxes);
 absl::Status CheckBoxSizes(absl::Span<const float> boxes, absl::Span<const float> box_sizes);
 absl::Status CheckConfidences(absl::Span<const float> confidences);
 
+// Of each region a probability for each of `classes`, at least one: InvalidArgument for numbers
+// that are no rows of so many, a probability outside [0, 1] or a row that does not add up to 1, by
+// more than a hundredth.
+absl::Status CheckSoftLabels(absl::Span<const float> labels, int64_t classes);
+
 // InvalidArgument: sizes that contradict each other, a feature that is not finite, or what
 // those above refuse.
 absl::Status CheckRegionSet(const RegionSet& regions);

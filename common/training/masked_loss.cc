@@ -42,6 +42,8 @@ class Pass {
       case Predicted::kRegionFeatures:
         return {heads_->features().forward(rows, network_.region_weight()),
                 TrueFeatures().to(rows.device())};
+      case Predicted::kRegionClasses:
+        return {heads_->classes().forward(rows), TrueClasses().to(rows.device())};
       case Predicted::kSceneTokens:
         return {heads_->tokens().forward(rows, network_.image_words()),
                 TrueTokens().to(rows.device())};
@@ -98,17 +100,29 @@ class Pass {
   }
 
   at::Tensor TrueFeatures() const {
-    std::vector<float> features;
+    return HiddenRows([](const MaskedPair& pair) -> const std::vector<float>& {
+      return pair.image.regions.features;
+    });
+  }
+  at::Tensor TrueClasses() const {
+    return HiddenRows(
+        [](const MaskedPair& pair) -> const std::vector<float>& { return pair.soft_labels; });
+  }
+
+  // Of what `numbers_of` a pair has for all of its regions: rows of those that are hidden.
+  template <typename NumbersOf>
+  at::Tensor HiddenRows(const NumbersOf& numbers_of) const {
+    std::vector<float> rows;
     int64_t width = 1;
     for (const MaskedPair* pair : pairs_) {
-      const RegionNumbers& regions = pair->image.regions;
-      width = static_cast<int64_t>(regions.features.size()) / regions.count;
+      const std::vector<float>& numbers = numbers_of(*pair);
+      width = static_cast<int64_t>(numbers.size()) / pair->image.regions.count;
       for (const int64_t region : pair->hidden) {
-        const auto begin = regions.features.begin() + region * width;
-        features.insert(features.end(), begin, begin + width);
+        const auto begin = numbers.begin() + region * width;
+        rows.insert(rows.end(), begin, begin + width);
       }
     }
-    return at::tensor(features).view({-1, width});
+    return at::tensor(rows).view({-1, width});
   }
 
   const Objective& objective_;

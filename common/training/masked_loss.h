@@ -27,6 +27,8 @@ struct MaskedPair {
   std::vector<int32_t> tokens;  // special ones included
   ImageNumbers image;           // with the ids that are shown and the true features
   std::vector<int64_t> hidden;  // regions
+  // Of objectives of regions' classes: as many probabilities of each region of `image`.
+  std::vector<float> soft_labels;
   // Of objectives of words: where those that are predicted stand, in `tokens` or, of scene text,
   // in image.ids; and what they are.
   std::vector<int64_t> places;

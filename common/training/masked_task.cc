@@ -66,6 +66,9 @@ class MaskedTask : public RecipeTask {
       const TokenSpan text = pairs_.text(drawn.captions[row]);
       pair.tokens.assign(text.begin(), text.end());
       ASSIGN_OR_RETURN(pair.image, pairs_.ReadImage(drawn.pictures[row]));
+      if (objective().predicted == Predicted::kRegionClasses) {
+        ASSIGN_OR_RETURN(pair.soft_labels, LabelsOf(drawn.pictures[row], pair.image));
+      }
       Hide(number, row, &pair);
       batch.push_back(std::move(pair));
     }
@@ -81,6 +84,14 @@ class MaskedTask : public RecipeTask {
   std::function<bool(int64_t picture)> WantedBy(const Objective& objective) const {
     if (objective.predicted != Predicted::kSceneTokens) return nullptr;
     return [&pairs = pairs_](int64_t picture) { return pairs.HasSceneText(picture); };
+  }
+
+  // Of the regions that the network reads, which are a picture's first ones.
+  absl::StatusOr<std::vector<float>> LabelsOf(int64_t picture, const ImageNumbers& image) const {
+    const PairCorpus& corpus = pairs_.corpus();
+    ASSIGN_OR_RETURN(std::vector<float> labels, corpus.ReadSoftLabels(picture));
+    labels.resize(static_cast<size_t>(image.regions.count * corpus.soft_label_count()));
+    return labels;
   }
 
   void Hide(int64_t number, size_t row, MaskedPair* pair) const {
@@ -171,6 +182,15 @@ absl::Status CheckSceneText(const Objective& objective, const LearntPairs& pairs
                    count, " pictures none has any; take a corpus with OCR tokens"));
 }
 
+// All of them are read once, so that none ends a run that has learnt for hours.
+absl::Status ReadAllSoftLabels(const LearntPairs& pairs) {
+  const PairCorpus& corpus = pairs.corpus();
+  for (int64_t i = 0; i < corpus.picture_count(); ++i) {
+    RETURN_IF_ERROR(corpus.ReadSoftLabels(i).status());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RecipeTask>> NewMaskedTask(const Objective& objective,
@@ -180,6 +200,9 @@ absl::StatusOr<std::unique_ptr<RecipeTask>> NewMaskedTask(const Objective& objec
   RETURN_IF_ERROR(CheckNetwork(objective, recipe, MaskedNetworkOf(*learner.network)));
   if (objective.predicted == Predicted::kSceneTokens || recipe.co_mask) {
     RETURN_IF_ERROR(CheckSceneText(objective, *setting.pairs));
+  }
+  if (objective.predicted == Predicted::kRegionClasses) {
+    RETURN_IF_ERROR(ReadAllSoftLabels(*setting.pairs));
   }
   TokenMasking masking;
   if (IsOfWords(objective)) {

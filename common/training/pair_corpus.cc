@@ -18,6 +18,22 @@ namespace {
 constexpr int64_t kMostFeatureBytes =
     int64_t{limits::kMaxRegions} * limits::kMaxRegionFeatureSize * int64_t{sizeof(float)};
 
+// That of all readers, or 0.
+int SoftLabelCountOf(const std::vector<std::unique_ptr<CorpusReader>>& readers) {
+  const int first = readers.front()->soft_label_count();
+  const bool alike = std::all_of(readers.begin(), readers.end(), [first](const auto& reader) {
+    return reader->soft_label_count() == first;
+  });
+  return alike ? first : 0;
+}
+
+template <typename T>
+absl::StatusOr<T> Named(const CorpusItem& item, absl::StatusOr<T> read) {
+  if (read.ok()) return read;
+  return absl::Status(read.status().code(),
+                      absl::StrCat(item.item_id, ": ", read.status().message()));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
@@ -30,6 +46,7 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
         "no picture has a caption that is taken; are the languages and the splits those of the "
         "corpora?");
   }
+  opened->soft_label_count_ = SoftLabelCountOf(opened->readers_);
   RETURN_IF_ERROR(opened->FindTwins());
   opened->NumberWords();
   return opened;
@@ -145,16 +162,17 @@ std::string PairCorpus::Digest() const {
 
 absl::StatusOr<ImageInput> PairCorpus::ReadPicture(int64_t picture) const {
   const Picture& from = pictures_[picture];
-  absl::StatusOr<RegionSet> regions = from.reader->ReadRegions(from.item, kMostFeatureBytes);
-  if (!regions.ok()) {
-    return absl::Status(regions.status().code(),
-                        absl::StrCat(from.item.item_id, ": ", regions.status().message()));
-  }
   ImageInput input;
-  input.regions = *std::move(regions);
+  ASSIGN_OR_RETURN(input.regions,
+                   Named(from.item, from.reader->ReadRegions(from.item, kMostFeatureBytes)));
   input.tags = from.item.tags;
   input.ocr_tokens = from.item.ocr_tokens;
   return input;
+}
+
+absl::StatusOr<std::vector<float>> PairCorpus::ReadSoftLabels(int64_t picture) const {
+  const Picture& from = pictures_[picture];
+  return Named(from.item, from.reader->ReadSoftLabels(from.item, kMostFeatureBytes));
 }
 
 }  // namespace sightline

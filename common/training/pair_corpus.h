@@ -44,6 +44,8 @@ class PairCorpus {
   int64_t caption_count() const { return static_cast<int64_t>(captions_.size()); }
   // Numbers in a region's feature.
   int region_feature_size() const { return region_feature_size_; }
+  // Classes of regions' soft labels; 0 unless every corpus has them, of as many classes.
+  int soft_label_count() const { return soft_label_count_; }
 
   const std::string& item_id(int64_t picture) const { return pictures_[picture].item.item_id; }
   const std::string& caption(int64_t caption) const { return captions_[caption].text; }
@@ -66,6 +68,9 @@ class PairCorpus {
 
   // With tags and words to be read in it.  Errors as ReadRegions, and name the picture.
   absl::StatusOr<ImageInput> ReadPicture(int64_t picture) const;
+  // Of each of its regions soft_label_count() probabilities.  Errors as ReadSoftLabels, and name
+  // the picture.  REQUIRES: that there are soft labels.
+  absl::StatusOr<std::vector<float>> ReadSoftLabels(int64_t picture) const;
 
  private:
   struct Picture {
@@ -92,6 +97,7 @@ class PairCorpus {
   std::vector<Picture> pictures_;
   std::vector<Caption> captions_;
   int region_feature_size_ = 0;
+  int soft_label_count_ = 0;
 };
 
 }  // namespace sightline

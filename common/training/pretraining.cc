@@ -22,7 +22,7 @@
 namespace sightline {
 namespace {
 
-absl::StatusOr<HeadChoice> ChoiceOf(const Recipe& recipe) {
+absl::StatusOr<HeadChoice> ChoiceOf(const Recipe& recipe, int64_t class_count) {
   HeadChoice choice;
   for (const TaskRecipe& task : recipe.tasks) {
     ASSIGN_OR_RETURN(const Objective* objective, FindObjective(task.objective));
@@ -33,6 +33,15 @@ absl::StatusOr<HeadChoice> ChoiceOf(const Recipe& recipe) {
         break;
       case Predicted::kRegionFeatures:
         choice.features = true;
+        break;
+      case Predicted::kRegionClasses:
+        if (class_count == 0) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              "the objective ", objective->name,
+              " needs soft labels of regions, and the corpora carry none, or not all of them of as "
+              "many classes; give its share to mrfr, or take region files that have them"));
+        }
+        choice.class_count = class_count;
         break;
       default:
         break;
@@ -77,9 +86,9 @@ absl::Status LoadHeads(const ModelBundle& start, torch::nn::Module* heads) {
 }  // namespace
 
 absl::StatusOr<PretrainingHeads> MakePretrainingHeads(const Recipe& recipe,
-                                                      const ModelBundle& start,
+                                                      const ModelBundle& start, int64_t class_count,
                                                       c10::Device device) {
-  ASSIGN_OR_RETURN(HeadChoice choice, ChoiceOf(recipe));
+  ASSIGN_OR_RETURN(HeadChoice choice, ChoiceOf(recipe, class_count));
   if (!choice.any()) return PretrainingHeads(nullptr);
   const bundle::v1::TransformerSpec& spec = start.manifest.transformer();
   choice.feature_size = spec.region_feature_size();

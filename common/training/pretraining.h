@@ -7,6 +7,8 @@
 
 #include <c10/core/Device.h>
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "common/bundle/model_bundle.h"
 #include "common/training/objectives/heads.h"
@@ -15,13 +17,15 @@
 
 namespace sightline {
 
-// Those that the recipe's objectives predict by, on `device`; empty if there is none.  A head is as
-// the bundle's weights have it if they hold all of it, in the names of heads.h, else as BERT
-// begins, by the recipe's seed.  REQUIRES: a recipe that passes CheckRecipe, a bundle with a
-// transformer. Errors as ReadBundleFile and Safetensors::FromBytes; InvalidArgument for a head of
-// other shapes.
+// Those that the recipe's objectives predict by, on `device`; empty if there is none.  The head of
+// regions' classes has `class_count`, of the soft labels that are learnt from; 0: there are none.
+// A head is as the bundle's weights have it if they hold all of it, in the names of heads.h, else
+// as BERT begins, by the recipe's seed.  REQUIRES: a recipe that passes CheckRecipe, a bundle with
+// a transformer. Errors as ReadBundleFile and Safetensors::FromBytes; InvalidArgument for a head of
+// other shapes, and for an objective of classes where there are no soft labels.
 absl::StatusOr<PretrainingHeads> MakePretrainingHeads(const Recipe& recipe,
-                                                      const ModelBundle& start, c10::Device device);
+                                                      const ModelBundle& start, int64_t class_count,
+                                                      c10::Device device);
 
 // How tokens of the bundle's vocabulary are masked: random ones are all from the first on that is
 // not in brackets, as special and unused ones are, "[SEP]", "[unused1]".  InvalidArgument for a

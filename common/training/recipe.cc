@@ -103,10 +103,6 @@ void CheckTask(const std::string& prefix, const TaskRecipe& task, const MiningOp
                    absl::StrCat(prefix, "teacher is missing: ", task.objective,
                                 " learns from another bundle, a folder or the id of one in the "
                                 "store"));
-  checker->Require((*objective)->predicted != Predicted::kRegionClasses,
-                   absl::StrCat(prefix, "objective ", task.objective,
-                                " needs soft labels of regions, which no corpus carries; give its "
-                                "share to mrfr"));
   checker->Require(task.batch_rows == 0 || task.batch == TaskRecipe().batch,
                    absl::StrCat(prefix, "batch is set, but batch_rows says how much is shown"));
   CheckUnread(prefix, **objective, task, checker);

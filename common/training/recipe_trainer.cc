@@ -130,7 +130,8 @@ class RecipeTrainer {
                           at::TensorOptions().dtype(at::kFloat).device(device_))
                      .set_requires_grad(true);
     if (MaskedNetworkOf(*learner_->network) != nullptr) {
-      ASSIGN_OR_RETURN(heads_, MakePretrainingHeads(recipe_, *job_.start, device_));
+      ASSIGN_OR_RETURN(heads_, MakePretrainingHeads(recipe_, *job_.start,
+                                                    pairs_.corpus().soft_label_count(), device_));
     }
     TaskSetting setting = {&recipe_, &pairs_, log_scale_, &frozen_,
                            nullptr,  heads_,  job_.start, &world_};

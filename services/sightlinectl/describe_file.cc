@@ -62,6 +62,11 @@ std::string BoxesText(const RegionFile& file) {
   return absl::StrCat("x1/W, y1/H, x2/W, y2/H", file.has_box_sizes() ? ", w/W, h/H" : "");
 }
 
+std::string SoftLabelsText(const RegionFile& file) {
+  if (file.soft_label_count() == 0) return "none";
+  return absl::StrCat(file.soft_label_count(), " classes a region");
+}
+
 // What is in a region file, in the words of its schema.
 absl::StatusOr<std::string> DescribeRegions(const std::string& path) {
   ASSIGN_OR_RETURN(const std::unique_ptr<RegionFile> file, RegionFile::Open(path));
@@ -80,6 +85,7 @@ absl::StatusOr<std::string> DescribeRegions(const std::string& path) {
                                               DtypeName(file->feature_dtype()))},
                     {"boxes", BoxesText(*file)},
                     {"confidences", file->has_confidences() ? "one a region" : "none"},
+                    {"soft labels", SoftLabelsText(*file)},
                     {"captions", WithThousands(captions)},
                     {"tags", WithThousands(tags)},
                     {"OCR tokens", WithThousands(ocr_tokens)}}));

@@ -65,6 +65,7 @@ Selection SelectReadable(const CorpusReader& reader, std::vector<CorpusItem> ite
     const absl::StatusOr<RegionSet> regions = reader.ReadRegions(item, kMaxItemBytes);
     absl::Status good = regions.status();
     if (good.ok() && dtype == Dtype::kFloat16) good = CheckFitsFloat16(*regions);
+    if (good.ok()) good = reader.ReadSoftLabels(item, kMaxItemBytes).status();
     if (good.ok()) {
       selection.box_sizes = selection.box_sizes || !regions->box_sizes.empty();
       selection.items.push_back(
@@ -106,6 +107,7 @@ absl::StatusOr<RegionFileItem> ReadItem(const CorpusReader& reader, const Corpus
   read.line.ocr_tokens = item.ocr_tokens;
   read.line.split = item.split;
   ASSIGN_OR_RETURN(read.regions, reader.ReadRegions(item, kMaxItemBytes));
+  ASSIGN_OR_RETURN(read.soft_labels, reader.ReadSoftLabels(item, kMaxItemBytes));
   RegionSet& regions = read.regions;
   if (box_sizes && regions.box_sizes.empty()) {
     // What a model computes of corners alone, said, because others have their own.
@@ -134,8 +136,9 @@ absl::StatusOr<ImportedRegions> ImportRegions(const CorpusSpec& spec, const std:
   ImportedRegions imported;
   imported.left_out = std::move(listing.rejected);
   imported.warnings = std::move(listing.warnings);
-  // Each is read once to be judged and twice to be written.
-  Progress passes(3 * static_cast<int64_t>(listing.items.size()), progress);
+  // Each is read once to be judged and twice to be written, thrice with soft labels.
+  const int64_t readings = reader->soft_label_count() > 0 ? 4 : 3;
+  Progress passes(readings * static_cast<int64_t>(listing.items.size()), progress);
   Selection selection =
       SelectReadable(*reader, std::move(listing.items), features, &passes, &imported);
   LeaveOutMinority(&GoodItem::boxes, "boxes", &selection, &imported);

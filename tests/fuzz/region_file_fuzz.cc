@@ -1,7 +1,8 @@
 // Region files whose checksums are right and whose contents are anybody's.  The input is: one
-// byte of flags (1 boxes, 2 confidences, 4 float16, 8 the rest is the file itself, 16 box sizes),
-// the width of features, the number of regions, the number of items, two bytes for each of their
-// offsets (items', then regions'), then the bytes of features, boxes, sizes, confidences and items.
+// byte of flags (1 boxes, 2 confidences, 4 float16, 8 the rest is the file itself, 16 box sizes,
+// 32 soft labels, 64 in float16), the width of features, the number of regions, the number of
+// items, two bytes for each of their offsets (items', then regions'), with soft labels the number
+// of classes, then the bytes of features, boxes, sizes, confidences, soft labels and items.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -104,6 +105,7 @@ std::string MakeFile(uint64_t flags, Input& input) {
   const uint64_t width = input.Number(1), rows = input.Number(1), items = input.Number(1);
   const Dtype dtype = (flags & 4) != 0 ? Dtype::kFloat16 : Dtype::kFloat32;
   const std::string item_offsets = Offsets(input, items), row_offsets = Offsets(input, items);
+  const uint64_t classes = (flags & 32) != 0 ? input.Number(1) : 0;
   FileMaker file;
   file.Add("regions/item_offsets", Dtype::kInt64, {items + 1}, item_offsets);
   file.Add("regions/row_offsets", Dtype::kInt64, {items + 1}, row_offsets);
@@ -118,9 +120,27 @@ std::string MakeFile(uint64_t flags, Input& input) {
   if ((flags & 2) != 0) {
     file.Add("regions/confidences", Dtype::kFloat32, {rows}, input.Bytes(rows * 4));
   }
+  if ((flags & 32) != 0) {
+    const Dtype precision = (flags & 64) != 0 ? Dtype::kFloat16 : Dtype::kFloat32;
+    file.Add("regions/soft_labels", precision, {rows, classes},
+             input.Bytes(rows * classes * sightline::DtypeSize(precision)));
+  }
   const std::string lines = input.Rest();
   file.Add("regions/items", Dtype::kBytes, {lines.size()}, lines);
   return file.Finish();
+}
+
+void CheckLabels(const sightline::RegionFile& file, int64_t item) {
+  const auto labels = file.SoftLabels(item, kMaxBytes);
+  const int classes = file.soft_label_count();
+  if (!labels.ok()) {
+    Require(classes > 0 && absl::IsInvalidArgument(labels.status()));
+  } else if (classes == 0) {
+    Require(labels->empty());
+  } else {
+    Require(sightline::CheckSoftLabels(*labels, classes).ok());
+    Require(static_cast<int64_t>(labels->size() * sizeof(float)) <= kMaxBytes);
+  }
 }
 
 void CheckItems(const sightline::RegionFile& file) {
@@ -136,6 +156,7 @@ void CheckItems(const sightline::RegionFile& file) {
     } else {
       Require(absl::IsInvalidArgument(regions.status()));
     }
+    CheckLabels(file, i);
   }
 }
 

@@ -63,6 +63,46 @@ TEST_CASE("what is written is read, with everything and with the least") {
   }
 }
 
+TEST_CASE("soft labels are read beside the regions, and a file without them has none") {
+  Tree tree;
+  std::vector<RegionFileItem> items = SomeRegionItems(3, 5);
+  const std::string path = tree.Path("x.regions");
+  REQUIRE(Write(path, items).ok());
+  REQUIRE(Reader(path)->soft_label_count() == 0);
+  REQUIRE((*RegionFile::Open(path))->SoftLabels(0, kMost)->empty());
+
+  for (RegionFileItem& item : items) AddSoftLabels(item);
+  REQUIRE(Write(path, items).ok());
+  const auto file = *RegionFile::Open(path);
+  REQUIRE(file->soft_label_count() == 3);
+  const auto reader = Reader(path);
+  REQUIRE(reader->soft_label_count() == 3);
+  const auto listing = reader->List();
+  REQUIRE(listing.ok());
+  for (int64_t i = 0; i < 3; ++i) {
+    REQUIRE(*file->SoftLabels(i, kMost) == items[i].soft_labels);
+    REQUIRE(*reader->ReadSoftLabels(listing->items[i], kMost) == items[i].soft_labels);
+    REQUIRE(file->Regions(i, kMost)->confidences == items[i].regions.confidences);
+  }
+  REQUIRE(absl::IsInvalidArgument(file->SoftLabels(2, 35).status()));
+}
+
+TEST_CASE("soft labels that are damaged, or none, are the fault of their item alone") {
+  Tree tree;
+  const std::string path = tree.Path("x.regions");
+  std::vector<RegionFileItem> items = SomeRegionItems(2, 5);
+  for (RegionFileItem& item : items) AddSoftLabels(item);
+  REQUIRE(Write(path, items).ok());
+  std::string bytes = *ReadFile(path);
+  bytes.back() ^= 1;  // soft labels are the last section
+  const auto file = RegionFile::FromBytes(bytes);
+  REQUIRE(file.ok());
+  REQUIRE((*file)->Regions(1, kMost).ok());
+  const absl::Status damaged = (*file)->SoftLabels(1, kMost).status();
+  REQUIRE(absl::IsInvalidArgument(damaged));
+  REQUIRE_THAT(std::string(damaged.message()), Catch::Contains("checksum mismatch"));
+}
+
 TEST_CASE("a folder of region files is a corpus") {
   Tree tree;
   std::vector<RegionFileItem> items = SomeRegionItems(2, 5);
@@ -101,8 +141,15 @@ TEST_CASE("files of two widths, and a folder without one, are refused") {
                Catch::Contains("no file that ends in .regions"));
   REQUIRE(Write(tree.Path("a.regions"), SomeRegionItems(1, 5)).ok());
   REQUIRE(Write(tree.Path("b.regions"), SomeRegionItems(1, 6)).ok());
-  REQUIRE_THAT(std::string(NewRegionFileReader(options).status().message()),
-               Catch::Contains("two corpora"));
+  REQUIRE_THAT(
+      std::string(NewRegionFileReader(options).status().message()),
+      Catch::Contains("b.regions has 6 numbers a region") && Catch::Contains("two corpora"));
+  std::vector<RegionFileItem> labelled = SomeRegionItems(1, 5);
+  AddSoftLabels(labelled[0]);
+  REQUIRE(Write(tree.Path("b.regions"), labelled).ok());
+  REQUIRE_THAT(
+      std::string(NewRegionFileReader(options).status().message()),
+      Catch::Contains("b.regions has 3 soft labels a region") && Catch::Contains("two corpora"));
 }
 
 TEST_CASE("items that cannot be written are refused by name") {
@@ -126,7 +173,30 @@ TEST_CASE("items that cannot be written are refused by name") {
                Catch::Contains("not a finite"));
   REQUIRE_THAT(problem([](auto& item) { item.regions = SomeRegionItems(1, 6)[0].regions; }),
                Catch::Contains("6 numbers, the first item's have 5"));
+  REQUIRE_THAT(problem([](auto& item) {
+                 item.soft_labels = {1, 0};
+               }),
+               Catch::Contains("has 2 soft labels for 2 regions, the first item's have 0 each"));
   REQUIRE(absl::IsInvalidArgument(Write(tree.Path("x.regions"), {})));
+}
+
+TEST_CASE("soft labels that cannot be written are refused by name") {
+  Tree tree;
+  const auto problem = [&](const std::vector<float>& labels) {
+    std::vector<RegionFileItem> items = SomeRegionItems(2, 5);
+    for (RegionFileItem& item : items) AddSoftLabels(item);
+    items[1].soft_labels = labels;
+    const absl::Status status = Write(tree.Path("x.regions"), items);
+    REQUIRE(absl::IsInvalidArgument(status));
+    REQUIRE_FALSE(FileExists(tree.Path("x.regions")));
+    return std::string(status.message());
+  };
+  REQUIRE_THAT(problem({}),
+               Catch::Contains("0 soft labels for 2 regions, the first item's have 3"));
+  REQUIRE_THAT(problem({1, 0, 0, 0.5f, 0.25f, 0.125f}),
+               Catch::Contains("add up to 0.875 at region 1"));
+  REQUIRE_THAT(problem({1, 0, 0, 1.5f, 0, -0.5f}), Catch::Contains("soft label 1.5 at region 1"));
+  REQUIRE_THAT(problem({1, 0, 0, NAN, 0, 0}), Catch::Contains("soft label nan"));
 }
 
 TEST_CASE("a region file cut anywhere is refused") {

@@ -33,6 +33,14 @@ inline std::vector<RegionFileItem> SomeRegionItems(int count, int feature_size) 
   return items;
 }
 
+// Of each region of `item` the probabilities of three classes, which float16 holds.
+inline void AddSoftLabels(RegionFileItem& item) {
+  for (int64_t row = 0; row < item.regions.count; ++row) {
+    const float first = 0.125f * static_cast<float>(row % 5);
+    item.soft_labels.insert(item.soft_labels.end(), {first, 0.25f, 0.75f - first});
+  }
+}
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_TESTS_COMMON_DATASET_SOME_REGIONS_H_

@@ -73,5 +73,21 @@ TEST_CASE("sizes are held to the limit without overflow") {
   REQUIRE_FALSE(CheckRegionSizes(1, INT64_MAX, INT64_MAX).ok());
 }
 
+TEST_CASE("soft labels are rows of probabilities that add up to 1") {
+  REQUIRE(CheckSoftLabels({0.25f, 0.75f, 1, 0}, 2).ok());
+  REQUIRE(CheckSoftLabels({0.25f, 0.7451f}, 2).ok());
+  REQUIRE(CheckSoftLabels({}, 2).ok());
+  for (const std::vector<float>& bad : std::vector<std::vector<float>>{{0.5f},
+                                                                       {0.5f, 0.5f, 1},
+                                                                       {0.5f, 0.25f},
+                                                                       {0.75f, 0.75f},
+                                                                       {2, -1},
+                                                                       {NAN, 1},
+                                                                       {INFINITY, 0}}) {
+    REQUIRE(absl::IsInvalidArgument(CheckSoftLabels(bad, 2)));
+  }
+  REQUIRE(absl::IsInvalidArgument(CheckSoftLabels({1}, 0)));
+}
+
 }  // namespace
 }  // namespace sightline

@@ -19,12 +19,14 @@ namespace sightline {
 // A corpus of what is put into it.
 class MadeUpCorpus : public CorpusReader {
  public:
-  explicit MadeUpCorpus(int region_feature_size) : region_feature_size_(region_feature_size) {}
+  explicit MadeUpCorpus(int region_feature_size, int soft_label_count = 0)
+      : region_feature_size_(region_feature_size), soft_label_count_(soft_label_count) {}
 
-  void Add(CorpusItem item, RegionSet regions = {}) {
+  void Add(CorpusItem item, RegionSet regions = {}, std::vector<float> soft_labels = {}) {
     item.path = std::to_string(items_.size());
     items_.push_back(std::move(item));
     regions_.push_back(std::move(regions));
+    soft_labels_.push_back(std::move(soft_labels));
   }
 
   absl::Status ListTo(ListingSink& sink) const override {
@@ -40,10 +42,18 @@ class MadeUpCorpus : public CorpusReader {
     return regions;
   }
 
+  int soft_label_count() const override { return soft_label_count_; }
+  absl::StatusOr<std::vector<float>> ReadSoftLabels(const CorpusItem& item,
+                                                    int64_t) const override {
+    return soft_labels_[std::stoul(item.path)];
+  }
+
  private:
   const int region_feature_size_;
+  const int soft_label_count_;
   std::vector<CorpusItem> items_;
   std::vector<RegionSet> regions_;
+  std::vector<std::vector<float>> soft_labels_;
 };
 
 inline CorpusItem MadeUpItem(const std::string& id, const std::vector<std::string>& captions) {
@@ -55,17 +65,21 @@ inline CorpusItem MadeUpItem(const std::string& id, const std::vector<std::strin
 
 // `count` pictures of things that the tiny families' vocabularies name, as pictures of `family`:
 // TinyImage's regions, each with the thing's own features added, and of the first `with_words` its
-// words to be read in it, of which every fourth has none.
+// words to be read in it, of which every fourth has none.  Soft labels are of words: four fifths
+// for the thing that the region shows.
 inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int count,
                                                int with_words = INT_MAX) {
-  auto corpus = std::make_unique<MadeUpCorpus>(TinyImage(family, 0).regions.feature_size);
+  const auto classes = static_cast<int>(TinyWords().size());
+  auto corpus = std::make_unique<MadeUpCorpus>(TinyImage(family, 0).regions.feature_size, classes);
   for (int i = 0; i < count; ++i) {
     // Two words say which one it is.
     const std::vector<std::string>& words = TinyWords();
     const size_t first = i % words.size(), second = i / words.size() % words.size();
     ImageInput image = TinyImage(family, i);
+    std::vector<float> labels(image.regions.count * classes, 0.2f / static_cast<float>(classes));
     for (int64_t row = 0; row < image.regions.count; ++row) {
       const size_t shown = row % 2 == 0 ? first : second;
+      labels[row * classes + shown] += 0.8f;
       Random random(SeedOf(row % 2, RandomStream::kWeights, shown));
       for (int k = 0; k < image.regions.feature_size; ++k) {
         image.regions.features[row * image.regions.feature_size + k] +=
@@ -76,7 +90,7 @@ inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int cou
         MadeUpItem("made/" + std::to_string(1000 + i), {words[first] + " " + words[second]});
     item.tags = image.tags;
     if (i < with_words) item.ocr_tokens = image.ocr_tokens;
-    corpus->Add(std::move(item), std::move(image.regions));
+    corpus->Add(std::move(item), std::move(image.regions), std::move(labels));
   }
   std::vector<std::unique_ptr<CorpusReader>> corpora;
   corpora.push_back(std::move(corpus));

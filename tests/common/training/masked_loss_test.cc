@@ -21,6 +21,7 @@ namespace sightline {
 namespace {
 
 constexpr int kItems = 6;
+constexpr int64_t kClasses = 3;
 constexpr int32_t kMask = 4;  // of the tiny vocabularies
 
 // A tiny learner with heads, and a batch of which parts are hidden.
@@ -36,7 +37,7 @@ struct Fixture {
     Recipe recipe;
     recipe.tasks.resize(1);
     recipe.tasks[0].objective = objective_name;
-    heads = *MakePretrainingHeads(recipe, start, at::kCPU);
+    heads = *MakePretrainingHeads(recipe, start, kClasses, at::kCPU);
     at::manual_seed(3);
     for (at::Tensor& parameter : heads->parameters()) {
       parameter.set_data(parameter + 0.3 * at::randn_like(parameter));
@@ -65,6 +66,12 @@ struct Fixture {
         break;
       default:
         for (int64_t r = 0; r < pair.image.regions.count; r += 2) pair.hidden.push_back(r);
+        // No two regions have the same.
+        for (int64_t r = 0; r < pair.image.regions.count; ++r) {
+          const float first = 0.1f + 0.05f * static_cast<float>(r % 7);
+          const float second = 0.02f * static_cast<float>(i);
+          pair.soft_labels.insert(pair.soft_labels.end(), {first, second, 1 - first - second});
+        }
     }
     return pair;
   }
@@ -90,6 +97,19 @@ struct Fixture {
     return row;
   }
 
+  // KL(soft label || softmax(logits)) of a region.
+  double SlowDivergence(const MaskedPair& pair, int64_t region) {
+    const at::Tensor logits = heads->classes().forward(RowOf(pair, region).unsqueeze(0))[0];
+    double all = 0, divergence = 0;
+    for (int64_t k = 0; k < kClasses; ++k) all += std::exp(logits[k].item<double>());
+    for (int64_t k = 0; k < kClasses; ++k) {
+      const double wished = pair.soft_labels[region * kClasses + k];
+      if (wished == 0) continue;
+      divergence += wished * (std::log(wished) - logits[k].item<double>() + std::log(all));
+    }
+    return divergence;
+  }
+
   // The loss in plain loops over what is hidden, each pair computed by itself.
   double SlowLoss() {
     double sum = 0;
@@ -107,6 +127,11 @@ struct Fixture {
         ++count;
       }
       for (const int64_t region : pair.hidden) {
+        if (objective->predicted == Predicted::kRegionClasses) {
+          sum += SlowDivergence(pair, region);
+          ++count;
+          continue;
+        }
         const at::Tensor found = heads->features().forward(RowOf(pair, region).unsqueeze(0),
                                                            network->region_weight())[0];
         double off = 0;
@@ -179,6 +204,9 @@ std::vector<Way> Ways() {
       {TinySceneText(), "mrfr", GlobalVector::kMultiply},
       {TinyUniter(), "mlm"},
       {TinyUniter(), "mrfr"},
+      {TinyLightningDot(), "mrc_kl"},
+      {TinySceneText(), "mrc_kl", GlobalVector::kAdd},
+      {TinyUniter(), "mrc_kl"},
   };
 }
 

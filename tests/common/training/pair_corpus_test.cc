@@ -161,5 +161,25 @@ TEST_CASE("what cannot be learnt from is refused, and says why") {
   REQUIRE(absl::StrContains(of_widths, "regions of 2 numbers, another of 3"));
 }
 
+TEST_CASE("soft labels are given where all corpora have them, of as many classes") {
+  const auto labelled = [](const std::string& id, int classes) {
+    auto corpus = std::make_unique<MadeUpCorpus>(2, classes);
+    corpus->Add(MadeUpItem(id, {"a fish"}), OneRegion(1), std::vector<float>(classes, 0.5f));
+    return corpus;
+  };
+  const auto open = [&](int classes, int others_classes) {
+    std::vector<std::unique_ptr<CorpusReader>> corpora;
+    corpora.push_back(labelled("a", classes));
+    corpora.push_back(labelled("b", others_classes));
+    return *PairCorpus::Open(std::move(corpora), {});
+  };
+  const auto both = open(2, 2);
+  REQUIRE(both->soft_label_count() == 2);
+  REQUIRE(*both->ReadSoftLabels(1) == std::vector<float>{0.5f, 0.5f});
+  REQUIRE(open(2, 0)->soft_label_count() == 0);
+  REQUIRE(open(0, 2)->soft_label_count() == 0);
+  REQUIRE(open(2, 3)->soft_label_count() == 0);
+}
+
 }  // namespace
 }  // namespace sightline

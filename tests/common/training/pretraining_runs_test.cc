@@ -50,10 +50,12 @@ TEST_CASE("what is hidden is learnt, and the bundle is served, without heads") {
       {"lightningdot", Masked("mlm")},
       {"lightningdot", Masked("mlm", GlobalVector::kAdd)},
       {"lightningdot", Masked("mrfr", GlobalVector::kAdd)},
+      {"lightningdot", Masked("mrc_kl", GlobalVector::kAdd)},
       {kSceneText, CoMasked()},
       {kSceneText, Masked("msm", GlobalVector::kAdd)},
       {"uniter", Masked("mlm")},
       {"uniter", Masked("mrfr")},
+      {"uniter", Masked("mrc_kl")},
       {"uniter", TaskOf("matching", 16)},
   };
   // Few enough for a cross-encoder to know them by heart.

@@ -67,9 +67,9 @@ std::map<std::string, std::vector<int64_t>> WordHead() {
 TEST_CASE("there are the heads that a recipe predicts by, as BERT begins, by its seed") {
   const TempDir store;
   const ModelBundle bundle = MakeTinyBundle(store.path(), TinyLightningDot());
-  REQUIRE((*MakePretrainingHeads(RecipeOf({"cmr", "matching"}), bundle, at::kCPU)).is_empty());
+  REQUIRE((*MakePretrainingHeads(RecipeOf({"cmr", "matching"}), bundle, 0, at::kCPU)).is_empty());
   Recipe recipe = RecipeOf({"cmr", "msm", "mrfr"});
-  const auto heads = *MakePretrainingHeads(recipe, bundle, at::kCPU);
+  const auto heads = *MakePretrainingHeads(recipe, bundle, 0, at::kCPU);
   const std::map<std::string, at::Tensor> found = Parameters(heads);
   REQUIRE(found.count("cls.predictions.bias") == 1);
   REQUIRE(found.count("region_classifier.net.0.weight") == 0);
@@ -78,9 +78,9 @@ TEST_CASE("there are the heads that a recipe predicts by, as BERT begins, by its
   const float deviation = found.at("feat_regress.net.0.weight").std().item<float>();
   REQUIRE(deviation > 0.015);
   REQUIRE(deviation < 0.025);
-  const auto again = *MakePretrainingHeads(recipe, bundle, at::kCPU);
+  const auto again = *MakePretrainingHeads(recipe, bundle, 0, at::kCPU);
   recipe.seed = 2;
-  const auto other = *MakePretrainingHeads(recipe, bundle, at::kCPU);
+  const auto other = *MakePretrainingHeads(recipe, bundle, 0, at::kCPU);
   const std::string name = "mask_embedding.weight";
   REQUIRE(Parameters(again).at(name).equal(found.at(name)));
   REQUIRE_FALSE(Parameters(other).at(name).equal(found.at(name)));
@@ -95,7 +95,7 @@ TEST_CASE("a head that the bundle holds is begun with, and one of which a part i
     const auto learner = LoadTrainable(bundle, {});
     INFO(learner.status().ToString());
     REQUIRE(learner.ok());
-    const auto heads = *MakePretrainingHeads(RecipeOf({"mlm", "mrfr"}), bundle, at::kCPU);
+    const auto heads = *MakePretrainingHeads(RecipeOf({"mlm", "mrfr"}), bundle, 0, at::kCPU);
     const auto found = Parameters(heads);
     REQUIRE_FALSE(found.at("feat_regress.net.0.weight").eq(0.75).any().item<bool>());
     return found.at("cls.predictions.transform.dense.weight").eq(0.75).all().item<bool>();
@@ -110,9 +110,24 @@ TEST_CASE("a head of another shape is refused by name") {
   auto shapes = WordHead();
   shapes["cls.predictions.bias"] = {15};
   const absl::Status status =
-      MakePretrainingHeads(RecipeOf({"mlm"}), WithHeads(store.path(), shapes), at::kCPU).status();
+      MakePretrainingHeads(RecipeOf({"mlm"}), WithHeads(store.path(), shapes), 0, at::kCPU)
+          .status();
   REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
   REQUIRE(absl::StrContains(status.message(), "cls.predictions.bias"));
+}
+
+TEST_CASE("the head of regions' classes has those of the soft labels, and without labels none") {
+  const TempDir store;
+  const ModelBundle bundle = MakeTinyBundle(store.path(), TinyLightningDot());
+  const auto heads = *MakePretrainingHeads(RecipeOf({"mrc_kl"}), bundle, 7, at::kCPU);
+  const std::map<std::string, at::Tensor> found = Parameters(heads);
+  REQUIRE(found.at("region_classifier.net.3.weight").size(0) == 7);
+  REQUIRE(found.count("mask_embedding.weight") == 1);
+  REQUIRE(found.count("feat_regress.net.0.weight") == 0);
+  const absl::Status status =
+      MakePretrainingHeads(RecipeOf({"mrfr", "mrc_kl"}), bundle, 0, at::kCPU).status();
+  REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(status.message(), "mrc_kl needs soft labels of regions"));
 }
 
 TEST_CASE("random words are all but the special and unused ones") {

@@ -53,13 +53,11 @@ TEST_CASE("a recipe without tasks, or with one that reads something else, is ref
   recipe.tasks[0].objective = "distillation";
   REQUIRE(absl::StrContains(Problems(recipe),
                             "tasks.0.teacher is missing: distillation learns from another"));
-  recipe.tasks[0].objective = "mrc_kl";
-  REQUIRE(absl::StrContains(Problems(recipe), "tasks.0.objective mrc_kl needs soft labels"));
 }
 
 TEST_CASE("objectives of what is hidden have options of their own") {
   Recipe recipe = Sound();
-  recipe.tasks.resize(4);
+  recipe.tasks.resize(5);
   recipe.tasks[0].objective = "mlm";
   recipe.tasks[0].other_tower = GlobalVector::kAdd;
   recipe.tasks[0].word_table = WordTable::kText;
@@ -69,6 +67,8 @@ TEST_CASE("objectives of what is hidden have options of their own") {
   recipe.tasks[1].masked_share = 0.3;
   recipe.tasks[2].objective = "mrfr";
   recipe.tasks[2].other_tower = GlobalVector::kMultiply;
+  recipe.tasks[4].objective = "mrc_kl";
+  recipe.tasks[4].other_tower = GlobalVector::kAdd;
   recipe.tasks[3].objective = "matching";
   recipe.tasks[3].wrong_share = 0.25;
   recipe.tasks[3].text_negatives = 0;
