@@ -472,6 +472,13 @@ std::vector<RegionFileItem> SampleRegions() {
   return {fish, bare};
 }
 
+std::vector<RegionFileItem> SampleLabelledRegions() {
+  std::vector<RegionFileItem> items = SampleRegions();
+  items[0].soft_labels = {0.5f, 0.25f, 0.25f, 0, 0.0625f, 0.9375f};
+  items[1].soft_labels = {0.125f, 0.75f, 0.125f};
+  return items;
+}
+
 UnitResult SampleUnit() {
   const std::vector<EncodedItem> items = SampleItems();
   UnitResult unit;
@@ -482,6 +489,16 @@ UnitResult SampleUnit() {
       {items[0].record.item_id + "#en-1", "", items[1].embedding, items[1].features});
   return unit;
 }
+
+namespace {
+
+void WriteRegions(const std::string& path, const std::vector<RegionFileItem>& items) {
+  Require(MakeDirectories(path.substr(0, path.rfind('/'))));
+  Require(WriteRegionFile(path, static_cast<int64_t>(items.size()), Dtype::kFloat16,
+                          [&](int64_t i) { return items[i]; }));
+}
+
+}  // namespace
 
 void WriteStoreSamples(const std::string& directory) {
   const std::string store = JoinPath(directory, kSampleStore);
@@ -498,11 +515,8 @@ void WriteStoreSamples(const std::string& directory) {
     WriteIndexed(store, index, models[0]);
   }
 
-  const std::vector<RegionFileItem> regions = SampleRegions();
-  const std::string region_file = JoinPath(directory, kSampleRegionFile);
-  Require(MakeDirectories(region_file.substr(0, region_file.rfind('/'))));
-  Require(WriteRegionFile(region_file, static_cast<int64_t>(regions.size()), Dtype::kFloat16,
-                          [&](int64_t i) { return regions[i]; }));
+  WriteRegions(JoinPath(directory, kSampleRegionFile), SampleRegions());
+  WriteRegions(JoinPath(directory, kSampleLabelledRegionFile), SampleLabelledRegions());
   Require(WriteUnitFile(JoinPath(directory, kSampleUnitFile), kSampleUnitHash, kSampleDimension,
                         SampleUnit())
               .status());

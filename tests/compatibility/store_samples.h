@@ -62,6 +62,8 @@ bundle::v1::IndexSpec SampleIndexSpec(const std::string& index);
 inline constexpr char kSampleIndexFile[] = "what only the kind of index knows";
 
 std::vector<RegionFileItem> SampleRegions();
+// The same with soft labels of three classes.
+std::vector<RegionFileItem> SampleLabelledRegions();
 
 // A finished unit of a job that goes on under another program.
 inline constexpr char kSampleUnitHash[] = "what the unit is made of";
@@ -69,6 +71,7 @@ UnitResult SampleUnit();
 
 inline constexpr char kSampleStore[] = "store";
 inline constexpr char kSampleRegionFile[] = "regions/sample.regions";
+inline constexpr char kSampleLabelledRegionFile[] = "regions/labelled.regions";
 inline constexpr char kSampleUnitFile[] = "units/sample.unit";
 
 // Writes all of it below `directory`.  Throws, which fails the test, on any error.

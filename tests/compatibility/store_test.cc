@@ -290,22 +290,27 @@ TEST_CASE("CURRENT tells what was published, left and rolled back") {
   CHECK(current.previous(1).leave_time() == "2026-01-02T05:04:05Z");
 }
 
-TEST_CASE("a region file has its items and their numbers") {
-  const auto file = Value(RegionFile::Open(JoinPath(kSamples, kSampleRegionFile)));
-  const std::vector<RegionFileItem> expected = SampleRegions();
+void CheckRegionFile(const std::string& name, const std::vector<RegionFileItem>& expected) {
+  const auto file = Value(RegionFile::Open(JoinPath(kSamples, name)));
   REQUIRE(file->item_count() == static_cast<int64_t>(expected.size()));
   CHECK(file->VerifyItems().ok());
   CHECK(file->feature_dtype() == Dtype::kFloat16);
   for (size_t i = 0; i < expected.size(); ++i) {
-    const ItemLine line = Value(file->Item(static_cast<int64_t>(i)));
-    CHECK(ItemLineJson(line) == ItemLineJson(expected[i].line));
-    const RegionSet regions = Value(file->Regions(static_cast<int64_t>(i), 1 << 20));
+    const auto item = static_cast<int64_t>(i);
+    CHECK(ItemLineJson(Value(file->Item(item))) == ItemLineJson(expected[i].line));
+    const RegionSet regions = Value(file->Regions(item, 1 << 20));
     CHECK(regions.count == expected[i].regions.count);
     CHECK(regions.features == expected[i].regions.features);
     CHECK(regions.boxes == expected[i].regions.boxes);
     CHECK(regions.box_sizes == expected[i].regions.box_sizes);
     CHECK(regions.confidences == expected[i].regions.confidences);
+    CHECK(Value(file->SoftLabels(item, 1 << 20)) == expected[i].soft_labels);
   }
+}
+
+TEST_CASE("a region file has its items and their numbers, and its soft labels or none") {
+  CheckRegionFile(kSampleRegionFile, SampleRegions());
+  CheckRegionFile(kSampleLabelledRegionFile, SampleLabelledRegions());
 }
 
 void CheckUnitRows(UnitFile::Reader* reader, const std::vector<UnitFile::Row>& rows,
