@@ -44,14 +44,19 @@ Pixels EmptyCanvas(const Rgb& background) {
   return canvas;
 }
 
-absl::Status PaintDrawing(const PlacedDrawing& placed, const DrawingSet& drawings, Pixels& canvas) {
-  ASSIGN_OR_RETURN(const PixelBox box, BoxOf(placed, drawings));
+absl::StatusOr<Tint> TintOf(const PlacedDrawing& placed) {
+  if (placed.colour) return Tint{"", *placed.colour};
   if (placed.tint < 0 || placed.tint >= static_cast<int>(Tints().size())) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is no tint ", placed.tint, " of ", Tints().size()));
   }
-  const RgbaPixels raster =
-      Tinted(*drawings.Find(placed.drawing, placed.side), Tints()[placed.tint]);
+  return Tints()[placed.tint];
+}
+
+absl::Status PaintDrawing(const PlacedDrawing& placed, const DrawingSet& drawings, Pixels& canvas) {
+  ASSIGN_OR_RETURN(const PixelBox box, BoxOf(placed, drawings));
+  ASSIGN_OR_RETURN(const Tint tint, TintOf(placed));
+  const RgbaPixels raster = Tinted(*drawings.Find(placed.drawing, placed.side), tint);
   const uint8_t* source = raster.rgba.data();
   for (int y = 0; y < box.height; ++y) {
     uint8_t* target = PixelOf(canvas, box.x, box.y + y);

@@ -29,6 +29,8 @@ struct PlacedDrawing {
   int tint = 0;      // of Tints()
   int side = 0;      // of the square; one of the set's
   int x = 0, y = 0;  // the square's upper left corner
+  // In place of the tint: of pictures that are learnt from and belong to no benchmark.
+  absl::optional<Rgb> colour = absl::nullopt;
 };
 
 struct PlacedWord {

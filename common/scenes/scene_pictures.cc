@@ -50,21 +50,31 @@ Split SplitOf(SceneSplit split) {
 }
 
 std::string CaptionLine(const ScenePicture& picture, SceneSplit split) {
+  const ItemLine line = ItemLineOf(picture, split);
   Json captions = Json::array();
-  for (const absl::string_view language : CaptionLanguages()) {
-    for (const SceneCaption& caption : picture.captions) {
-      captions.push_back({{"language", std::string(language)},
-                          {"text", Say(language, caption.claim, caption.frame)}});
-    }
+  for (const CorpusCaption& caption : line.captions) {
+    captions.push_back({{"language", caption.language}, {"text", caption.text}});
   }
   return Json({{"path", FileOf(picture)},
-               {"id", picture.id},
-               {"split", std::string(SplitName(SplitOf(split)))},
+               {"id", line.id},
+               {"split", std::string(SplitName(*line.split))},
                {"captions", std::move(captions)}})
       .dump();
 }
 
 }  // namespace
+
+ItemLine ItemLineOf(const ScenePicture& picture, SceneSplit split) {
+  ItemLine line;
+  line.id = picture.id;
+  line.split = SplitOf(split);
+  for (const absl::string_view language : CaptionLanguages()) {
+    for (const SceneCaption& caption : picture.captions) {
+      line.captions.push_back({std::string(language), Say(language, caption.claim, caption.frame)});
+    }
+  }
+  return line;
+}
 
 std::vector<int> SceneSides() {
   return {SideOf(SceneSize::kSmall), SideOf(SceneSize::kMedium), SideOf(SceneSize::kLarge)};

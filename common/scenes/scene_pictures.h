@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
+#include "common/dataset/item_line.h"
 #include "common/scenes/composition.h"
 #include "common/scenes/drawing_set.h"
 #include "common/scenes/scene_graph.h"
@@ -23,6 +24,10 @@ std::vector<int> SceneSides();
 // among LockedDrawings().  Internal for a noun without such a drawing and a word that does not fit:
 // then lexicon and lock contradict each other.
 absl::StatusOr<Composition> CompositionOf(const SceneGraph& scene);
+
+// What a corpus says of a picture of `split`: its id, captions in all languages, and the split that
+// it is in.
+ItemLine ItemLineOf(const ScenePicture& picture, SceneSplit split);
 
 // Writes `split` below `directory`, as a corpus of the kind folder reads it: a PNG a picture,
 // <split>/000042.png, and last <split>/captions.jsonl with ids, captions in all languages and the

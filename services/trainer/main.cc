@@ -8,6 +8,7 @@
 #include "services/trainer/page_command.h"
 #include "services/trainer/prepare_command.h"
 #include "services/trainer/scenes_command.h"
+#include "services/trainer/scenes_net_command.h"
 #include "services/trainer/train_command.h"
 
 int main(int argc, char** argv) {
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
       {"trainer",
        "learns a model from pictures with captions.",
        {sightline::kPrepareCommand, sightline::kTrainCommand, sightline::kExtractCommand,
-        sightline::kLearnCommand, sightline::kPageCommand, sightline::kScenesCommand}},
+        sightline::kLearnCommand, sightline::kPageCommand, sightline::kScenesCommand,
+        sightline::kScenesNetCommand}},
       argc, argv);
 }

@@ -10,12 +10,16 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/usable_cores.h"
+#include "common/log/progress.h"
 #include "common/rpc/shutdown_signals.h"
-#include "common/scenes/drawings.h"
+#include "common/scenes/region_net_weights.h"
 #include "common/scenes/scene_controls.h"
 #include "common/scenes/scene_files.h"
 #include "common/scenes/scene_pictures.h"
 #include "common/scenes/scene_set.h"
+#include "common/training/scenes/scene_detector.h"
+#include "services/trainer/scene_drawings.h"
+#include "services/trainer/scene_features.h"
 
 namespace sightline {
 namespace {
@@ -25,7 +29,8 @@ constexpr SceneSplit kPools[] = {SceneSplit::kValidation, SceneSplit::kTest1k, S
 struct ScenesFlags {
   std::string out;
   SceneOptions options;
-  std::vector<std::string> painted;
+  std::vector<std::string> painted, seen;
+  bool append_boxes = false;
   absl::optional<int64_t> threads;
 };
 
@@ -46,7 +51,16 @@ Flags DefineFlags(ScenesFlags* values) {
                 "paint it: train, validation, test_1k, test_5k or distractors; repeatable, or with "
                 "commas between; needs the packages of drawings",
                 &values->painted);
-  flags.Int("threads", "that paint; default: the cores there are", 1, limits::kMaxThreads,
+  flags.Strings(
+      "features", "SPLIT",
+      "write its pictures' regions as the net sees them; repeatable likewise, and with the "
+      "same needs",
+      &values->seen);
+  flags.Switch("append-boxes",
+               "with --features: six numbers of its box behind each region's 256, for a model that "
+               "reads no boxes",
+               &values->append_boxes);
+  flags.Int("threads", "that paint and see; default: the cores there are", 1, limits::kMaxThreads,
             &values->threads);
   return flags;
 }
@@ -65,16 +79,17 @@ std::string ControlsOf(const SceneSet& set) {
   return text;
 }
 
-// Those that --paint names.
-absl::StatusOr<std::vector<SceneSplit>> PaintedSplits(const ScenesFlags& flags) {
+// Those that `lists`, of the flag of this name, name.
+absl::StatusOr<std::vector<SceneSplit>> SplitsOf(absl::string_view flag,
+                                                 const std::vector<std::string>& lists) {
   std::vector<SceneSplit> splits;
-  for (const std::string& list : flags.painted) {
+  for (const std::string& list : lists) {
     for (const absl::string_view name : absl::StrSplit(list, ',')) {
       int split = 0;
       while (split < kSceneSplits && Name(static_cast<SceneSplit>(split)) != name) ++split;
       if (split == kSceneSplits) {
         return absl::InvalidArgumentError(
-            absl::StrCat("--paint: there is no split '", name,
+            absl::StrCat("--", flag, ": there is no split '", name,
                          "'; there are train, validation, test_1k, test_5k, distractors"));
       }
       splits.push_back(static_cast<SceneSplit>(split));
@@ -83,31 +98,59 @@ absl::StatusOr<std::vector<SceneSplit>> PaintedSplits(const ScenesFlags& flags) 
   return splits;
 }
 
-// Drawings are read, and held to their lock, before anything is made of them.
-absl::StatusOr<DrawingSet> ReadAllDrawings() {
-  ASSIGN_OR_RETURN(const auto corpora, OpenDrawingCorpora());
-  return ReadDrawings(LockedDrawings(), corpora, SceneSides());
+// What is made of which split.
+struct WantedSplits {
+  std::vector<SceneSplit> painted, seen;
+};
+
+absl::StatusOr<WantedSplits> WantedSplitsOf(const ScenesFlags& flags) {
+  WantedSplits wanted;
+  ASSIGN_OR_RETURN(wanted.painted, SplitsOf("paint", flags.painted));
+  ASSIGN_OR_RETURN(wanted.seen, SplitsOf("features", flags.seen));
+  if (flags.append_boxes && wanted.seen.empty()) {
+    return absl::InvalidArgumentError("--append-boxes says how --features are written; give that");
+  }
+  return wanted;
 }
 
-absl::Status Paint(const ScenesFlags& flags, const std::vector<SceneSplit>& splits,
-                   const SceneSet& set, const CallContext& call) {
-  if (splits.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const DrawingSet drawings, ReadAllDrawings());
-  const int threads = static_cast<int>(flags.threads.value_or(UsableCores()));
-  for (const SceneSplit split : splits) {
-    RETURN_IF_ERROR(WriteScenePictures(set[static_cast<int>(split)], split, drawings, flags.out,
-                                       threads, call));
+absl::Status See(const ScenesFlags& flags, const WantedSplits& wanted, const SceneSet& set,
+                 const DrawingSet& drawings, const CallContext& call) {
+  if (wanted.seen.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const absl::string_view weights, RegionNetWeights());
+  ASSIGN_OR_RETURN(const auto detector, SceneDetector::FromBytes(weights));
+  SceneFeaturesJob job;
+  job.drawings = &drawings;
+  job.detector = detector.get();
+  job.directory = flags.out;
+  job.seed = flags.options.seed;
+  job.append_boxes = flags.append_boxes;
+  job.threads = static_cast<int>(flags.threads.value_or(UsableCores()));
+  Progress progress(Progress::OnStandardError(), Clock::Real());
+  for (const SceneSplit split : wanted.seen) {
+    RETURN_IF_ERROR(WriteSceneFeatures(set[static_cast<int>(split)], split, job, &progress, call));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> WriteAndMeasure(const ScenesFlags& flags,
-                                            const std::vector<SceneSplit>& painted) {
+// Drawings are read, and held to their lock, before anything is made of them.
+absl::Status PaintAndSee(const ScenesFlags& flags, const WantedSplits& wanted, const SceneSet& set,
+                         const CallContext& call) {
+  if (wanted.painted.empty() && wanted.seen.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const DrawingSet drawings, ReadSceneDrawings());
+  const int threads = static_cast<int>(flags.threads.value_or(UsableCores()));
+  for (const SceneSplit split : wanted.painted) {
+    RETURN_IF_ERROR(WriteScenePictures(set[static_cast<int>(split)], split, drawings, flags.out,
+                                       threads, call));
+  }
+  return See(flags, wanted, set, drawings, call);
+}
+
+absl::StatusOr<std::string> WriteAndMeasure(const ScenesFlags& flags, const WantedSplits& wanted) {
   ShutdownSignals signals;
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
   ASSIGN_OR_RETURN(const SceneSet set, MakeScenes(flags.options, call));
   ASSIGN_OR_RETURN(const std::string sums, WriteScenes(set, flags.out));
-  RETURN_IF_ERROR(Paint(flags, painted, set, call));
+  RETURN_IF_ERROR(PaintAndSee(flags, wanted, set, call));
   return absl::StrCat(sums, ControlsOf(set));
 }
 
@@ -122,11 +165,11 @@ int RunScenes(const std::vector<std::string>& args, const Console& console) {
   if (values.out.empty() || !words.empty()) {
     return UsageError(kScenesCommand, "give --out DIR", console);
   }
-  const absl::StatusOr<std::vector<SceneSplit>> painted = PaintedSplits(values);
-  if (!painted.ok()) {
-    return UsageError(kScenesCommand, std::string(painted.status().message()), console);
+  const absl::StatusOr<WantedSplits> wanted = WantedSplitsOf(values);
+  if (!wanted.ok()) {
+    return UsageError(kScenesCommand, std::string(wanted.status().message()), console);
   }
-  const absl::StatusOr<std::string> report = WriteAndMeasure(values, *painted);
+  const absl::StatusOr<std::string> report = WriteAndMeasure(values, *wanted);
   if (absl::IsCancelled(report.status())) {
     console.err << "interrupted; run the same command again\n";
     return kRunAgain;

@@ -55,6 +55,15 @@ TEST_CASE("the background is everywhere where nothing is") {
   REQUIRE(PixelAt(*picture, 223, 223) == Bytes{1, 2, 3});
 }
 
+TEST_CASE("a drawing has a colour of its own where it is given one") {
+  Composition tinted, coloured;
+  tinted.drawings = {{0, 4, 33, 20, 30}};
+  coloured.drawings = {{0, -1, 33, 20, 30, Tints()[4].colour}};
+  REQUIRE(Sha256Of(coloured) == Sha256Of(tinted));
+  coloured.drawings[0].colour = Rgb{1, 2, 3};
+  REQUIRE(Sha256Of(coloured) != Sha256Of(tinted));
+}
+
 TEST_CASE("a drawing lies in the middle of its square, and covers by its alpha") {
   DrawingSet drawings({10});
   drawings.Add(PlainRaster(10, 4, 0, 0, 0, 255));

@@ -64,6 +64,18 @@ TEST_CASE_METHOD(Fixture, "a split that is painted is a corpus, where the drawin
   REQUIRE(FileExists(dir.File("scenes/validation/captions.jsonl")));
 }
 
+TEST_CASE_METHOD(Fixture, "a split that is seen is a corpus of regions, where the drawings are") {
+  const int status =
+      Run({"--out", dir.File("scenes"), "--train", "0", "--validation", "10", "--test-1k", "0",
+           "--test-5k", "0", "--distractors", "0", "--features", "validation", "--threads", "2"});
+  if (status == kFailure) {
+    REQUIRE_THAT(err_.str(), Catch::Contains("openclipart-png"));
+    return;
+  }
+  REQUIRE(status == kSuccess);
+  REQUIRE(FileExists(dir.File("scenes/validation.regions")));
+}
+
 TEST_CASE_METHOD(Fixture, "mistakes of the command line are told") {
   REQUIRE(Run({}) == kUsageError);
   REQUIRE_THAT(err_.str(), Catch::Contains("give --out DIR"));
@@ -71,7 +83,12 @@ TEST_CASE_METHOD(Fixture, "mistakes of the command line are told") {
   REQUIRE_THAT(err_.str(), Catch::Contains("train is to have 15 pictures"));
   REQUIRE_FALSE(FileExists(dir.File("scenes")));
   REQUIRE(Run({"--out", dir.File("scenes"), "--paint", "train,tests"}) == kUsageError);
-  REQUIRE_THAT(err_.str(), Catch::Contains("there is no split 'tests'"));
+  REQUIRE_THAT(err_.str(), Catch::Contains("--paint: there is no split 'tests'"));
+  REQUIRE(Run({"--out", dir.File("scenes"), "--features", "all"}) == kUsageError);
+  REQUIRE_THAT(err_.str(), Catch::Contains("--features: there is no split 'all'"));
+  REQUIRE(Run({"--out", dir.File("scenes"), "--append-boxes"}) == kUsageError);
+  REQUIRE_THAT(err_.str(), Catch::Contains("--append-boxes says how --features are written"));
+  REQUIRE_FALSE(FileExists(dir.File("scenes")));
 }
 
 }  // namespace

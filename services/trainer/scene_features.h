@@ -1,0 +1,45 @@
+// The pictures of Sightline Scenes as regions: what the detector (common/training/scenes) sees of
+// each, as a region file.
+#ifndef SIGHTLINE_SERVICES_TRAINER_SCENE_FEATURES_H_
+#define SIGHTLINE_SERVICES_TRAINER_SCENE_FEATURES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/base/call_context.h"
+#include "common/log/progress.h"
+#include "common/scenes/drawing_set.h"
+#include "common/scenes/scene_set.h"
+#include "common/training/scenes/scene_detector.h"
+
+namespace sightline {
+
+struct SceneFeaturesJob {
+  const DrawingSet* drawings = nullptr;
+  const SceneDetector* detector = nullptr;
+  std::string directory;
+  uint64_t seed = 1;  // of the boxes
+  // Whether x1/W, y1/H, x2/W, y2/H, w/W, h/H stand behind each region's features in place of boxes
+  // of their own: for a model that reads none.
+  bool append_boxes = false;
+  int threads = 1;
+};
+
+// Writes <split>.regions into the directory, or <split>.boxed.regions with appended boxes.  Of each
+// picture, in the order of the ids: its captions in all languages, its split, as tags the nouns
+// that the detector sees, as OCR token the word that is drawn in; twelve regions, the surest first,
+// with features in float16, boxes, confidences and soft labels.
+//
+// The file appears whole or not at all; parts of it lie in a folder beside it until then.  The same
+// pictures and job give the same boxes, and the same numbers up to the detector's rounding.
+// InvalidArgument for no pictures; errors as CompositionOf, Compose, Detect, the disk, and the
+// call.
+absl::Status WriteSceneFeatures(const std::vector<ScenePicture>& pictures, SceneSplit split,
+                                const SceneFeaturesJob& job, Progress* progress,
+                                const CallContext& call);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_SERVICES_TRAINER_SCENE_FEATURES_H_
