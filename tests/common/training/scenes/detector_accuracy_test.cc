@@ -38,9 +38,10 @@ class StubbornDetector : public SceneDetector {
 };
 
 DetectorAccuracy Measured(const SceneDetector& detector, SceneKind kind = SceneKind::kPlain,
-                          int64_t pictures = 150) {
+                          int64_t pictures = 60) {
+  static const auto* const drawings = new DrawingSet(MadeUpSceneDrawings());
   const auto accuracy =
-      MeasureDetector(detector, MadeUpSceneDrawings(), kind, pictures, 1, CallContext::Unbounded());
+      MeasureDetector(detector, *drawings, kind, pictures, 1, CallContext::Unbounded());
   INFO(accuracy.status().ToString());
   REQUIRE(accuracy.ok());
   return *accuracy;
@@ -48,8 +49,8 @@ DetectorAccuracy Measured(const SceneDetector& detector, SceneKind kind = SceneK
 
 TEST_CASE("a detector that sees nothing rejects all and knows no noun") {
   const DetectorAccuracy blind = Measured(StubbornDetector(kNothing, 0, 0));
-  REQUIRE(blind.false_proposals == 150 * kFalseProposals);
-  REQUIRE(blind.copies == 150 * (kProposals - kFalseProposals));
+  REQUIRE(blind.false_proposals == 60 * kFalseProposals);
+  REQUIRE(blind.copies == 60 * (kProposals - kFalseProposals));
   REQUIRE(blind.rejected == blind.false_proposals);
   REQUIRE(blind.nouns == 0);
 }
@@ -74,8 +75,8 @@ TEST_CASE("one that always says the same is right as often as that is so") {
 TEST_CASE("every noun is found by one that names it, in scenes of every kind") {
   for (const SceneKind kind :
        {SceneKind::kPlain, SceneKind::kNewDrawing, SceneKind::kNewCombination}) {
-    REQUIRE(Measured(StubbornDetector(ClassOfNoun(0), 0, 0), kind, 400).nouns > 0);
-    REQUIRE(Measured(StubbornDetector(ClassOfNoun(142), 0, 0), kind, 400).nouns > 0);
+    REQUIRE(Measured(StubbornDetector(ClassOfNoun(0), 0, 0), kind, 200).nouns > 0);
+    REQUIRE(Measured(StubbornDetector(ClassOfNoun(142), 0, 0), kind, 200).nouns > 0);
   }
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("equal jobs give equal bytes, other seeds others") {
 
 TEST_CASE("tints and what is nothing are soon learnt, and the net that is written knows them") {
   Fixture of;
-  of.job.steps = 60;
+  of.job.steps = 40;
   of.job.coloured_pictures = of.job.tinted_pictures = 3;
   const auto weights = of.Train();
   INFO(weights.status().ToString());
