@@ -68,6 +68,37 @@ at::Tensor ScaleOf(const at::Tensor& log_scale, const TrainingWorld* world) {
   return log_scale.detach() + log_scale * 0;
 }
 
+// `number` tells the sides of a batch apart in what they draw.
+TowerSide TextSide(const std::vector<TokenSpan>& texts, uint64_t number,
+                   const BatchLossOptions& options, const TrainableNetwork& learner) {
+  const Network& network = *learner.network;
+  Numbers lengths;
+  for (const TokenSpan text : texts) {
+    lengths.push_back(RowsOf(network.TextShape(static_cast<int64_t>(text.size()))));
+  }
+  return {lengths, options.pass_rows, SeedOf(options.seed, RandomStream::kTokens, number),
+          [&learner, &texts](const Numbers& items) {
+            return ComparedRows(learner, learner.network->EncodeTexts(Chosen(texts, items)));
+          }};
+}
+
+TowerSide ImageSide(const std::vector<const ImageNumbers*>& images, uint64_t number,
+                    const BatchLossOptions& options, const TrainableNetwork& learner) {
+  const Network& network = *learner.network;
+  Numbers lengths;
+  for (const ImageNumbers* image : images) lengths.push_back(RowsOf(network.ImageShape(*image)));
+  return {lengths, options.pass_rows, SeedOf(options.seed, RandomStream::kTokens, number),
+          [&learner, &images](const Numbers& items) {
+            return ComparedRows(learner, learner.network->EncodeImages(Chosen(images, items)));
+          }};
+}
+
+// Undefined where no process has any.
+absl::StatusOr<at::Tensor> RowsIfAny(TrainingWorld* world, TowerSide* side) {
+  ASSIGN_OR_RETURN(const at::Tensor rows, side->Rows(world));
+  return rows.size(0) > 0 ? rows : at::Tensor();
+}
+
 absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions& options,
                               const PairBatch& batch, const TrainableNetwork& learner,
                               const at::Tensor& log_scale) {
@@ -78,26 +109,19 @@ absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions
     ASSIGN_OR_RETURN(share, ShareOfProblems(batch, options.world));
     if (share == 0) return SumOverWorld({}, options.world);
   }
-  const Network& network = *learner.network;
-  Numbers text_lengths, image_lengths;
-  for (const TokenSpan text : batch.texts) {
-    text_lengths.push_back(RowsOf(network.TextShape(static_cast<int64_t>(text.size()))));
-  }
-  for (const ImageNumbers* image : batch.images) {
-    image_lengths.push_back(RowsOf(network.ImageShape(*image)));
-  }
-  TowerSide texts(text_lengths, options.pass_rows, SeedOf(options.seed, RandomStream::kTokens, 0),
-                  [&](const Numbers& items) {
-                    return ComparedRows(learner, network.EncodeTexts(Chosen(batch.texts, items)));
-                  });
-  TowerSide images(image_lengths, options.pass_rows, SeedOf(options.seed, RandomStream::kTokens, 1),
-                   [&](const Numbers& items) {
-                     return ComparedRows(learner,
-                                         network.EncodeImages(Chosen(batch.images, items)));
-                   });
+  TowerSide texts = TextSide(batch.texts, 0, options, learner);
+  TowerSide images = ImageSide(batch.images, 1, options, learner);
+  TowerSide hard_texts = TextSide(batch.hard_texts, 2, options, learner);
+  TowerSide hard_images = ImageSide(batch.hard_images, 3, options, learner);
   TowerRows rows;
   ASSIGN_OR_RETURN(rows.texts, texts.Rows(gathered));
   ASSIGN_OR_RETURN(rows.images, images.Rows(gathered));
+  if (batch.has_hard_texts) {
+    ASSIGN_OR_RETURN(rows.hard_texts, RowsIfAny(gathered, &hard_texts));
+  }
+  if (batch.has_hard_images) {
+    ASSIGN_OR_RETURN(rows.hard_images, RowsIfAny(gathered, &hard_images));
+  }
   rows.related = batch.related;
   ObjectiveInput input = rows;
   if (objective.reads == ObjectiveReads::kScaledTowerRows) {
@@ -107,8 +131,7 @@ absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions
   ASSIGN_OR_RETURN(const Loss whole, ComputeLoss(objective, input, options.objective));
   const Loss loss = share == 1 ? whole : PartOf(whole, share);
   loss.value.backward();
-  texts.Backward();
-  images.Backward();
+  for (TowerSide* side : {&texts, &images, &hard_texts, &hard_images}) side->Backward();
   const Loss own = WithoutGraph(loss);
   return objective.reads_teacher ? SumOverWorld(own, options.world) : own;
 }

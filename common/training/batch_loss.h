@@ -42,6 +42,11 @@ struct PairBatch {
   std::vector<const ImageNumbers*> images;
   // As tower_losses.h has it, of the whole batch; undefined where nothing is related.
   at::Tensor related;
+  // Made to be wrong, of this process's rows, for objectives that take them, and whether any
+  // process may have some.
+  std::vector<TokenSpan> hard_texts;
+  std::vector<const ImageNumbers*> hard_images;
+  bool has_hard_texts = false, has_hard_images = false;
   // Of an objective over pairs: problems of `candidates` pairs each, one after another, of which
   // the first is right.  Numbers of texts and images.
   std::vector<std::pair<int64_t, int64_t>> pairs;

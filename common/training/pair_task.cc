@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/training/batch_loss.h"
 #include "common/training/hardest_candidates.h"
+#include "common/training/made_wrong.h"
 #include "common/training/pair_sampler.h"
 #include "common/training/task_options.h"
 
@@ -24,6 +25,7 @@ std::vector<int64_t> RowsOf(const std::vector<int64_t>& all, const WorldPart& ra
 struct Shown {
   int64_t items = 0;  // captions or problems of the whole batch
   std::vector<ImageNumbers> numbers;
+  MadeWrongItems wrong;
   PairBatch batch;
 };
 
@@ -35,7 +37,8 @@ class PairTask : public RecipeTask {
         recipe_(setting.recipe->tasks[i]),
         pairs_(*setting.pairs),
         seed_(SeedOfTask(setting, i)),
-        sampler_(SamplerOf(setting, i)) {}
+        sampler_(SamplerOf(setting, i)),
+        maker_(setting.pairs, setting.wordnet, &recipe_, seed_) {}
 
   absl::StatusOr<TaskStep> AddGradients(int64_t number) override {
     ASSIGN_OR_RETURN(const Shown shown, Show(number));
@@ -72,6 +75,10 @@ class PairTask : public RecipeTask {
       }
       if (!recipe_.counts_relatives) shown.batch.related = Related(drawn);
       shown.items = static_cast<int64_t>(drawn.captions.size());
+      if (recipe_.made_wrong != MadeWrong::kNone) {
+        ASSIGN_OR_RETURN(shown.wrong,
+                         maker_.Make(drawn, number, setting_.PartOf(drawn.captions.size())));
+      }
       // Of a matrix each process prepares all.
       if (objective().reads != ObjectiveReads::kScoreMatrix) {
         drawn = {RowsOf(drawn.captions, setting_.PartOf(drawn.captions.size())),
@@ -83,7 +90,17 @@ class PairTask : public RecipeTask {
     }
     for (const ImageNumbers& image : shown.numbers) shown.batch.images.push_back(&image);
     for (const int64_t caption : drawn.captions) shown.batch.texts.push_back(pairs_.text(caption));
+    AddWrong(&shown);
     return shown;
+  }
+
+  void AddWrong(Shown* shown) const {
+    PairBatch& batch = shown->batch;
+    const MadeWrong made = recipe_.made_wrong;
+    batch.has_hard_texts = made == MadeWrong::kTexts || made == MadeWrong::kBoth;
+    batch.has_hard_images = made == MadeWrong::kImages || made == MadeWrong::kBoth;
+    for (const auto& text : shown->wrong.texts) batch.hard_texts.emplace_back(text);
+    for (const ImageNumbers& image : shown->wrong.images) batch.hard_images.push_back(&image);
   }
 
   // P x C.
@@ -130,6 +147,7 @@ class PairTask : public RecipeTask {
   const LearntPairs& pairs_;
   const uint64_t seed_;
   PairSampler sampler_;
+  const WrongMaker maker_;
 };
 
 }  // namespace
@@ -137,7 +155,11 @@ class PairTask : public RecipeTask {
 absl::StatusOr<std::unique_ptr<RecipeTask>> NewPairTask(const Objective& objective,
                                                         const TaskSetting& setting, size_t i) {
   if (IsOfProblems(objective)) RETURN_IF_ERROR(setting.pairs->corpus().CheckTellable());
-  if (setting.recipe->tasks[i].mined_from > 0 && !setting.pairs->learner().has_cross_encoder) {
+  const TaskRecipe& recipe = setting.recipe->tasks[i];
+  if (recipe.made_wrong != MadeWrong::kNone) {
+    RETURN_IF_ERROR(WrongMaker(setting.pairs, setting.wordnet, &recipe, 0).CheckTags());
+  }
+  if (recipe.mined_from > 0 && !setting.pairs->learner().has_cross_encoder) {
     return absl::InvalidArgumentError(
         absl::StrCat("tasks.", i, ".mined_from needs a network that scores pairs"));
   }

@@ -53,6 +53,12 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
   require(task.other_tower == usual.other_tower || masked, "other_tower");
   require(task.word_table == usual.word_table || objective.predicted == Predicted::kTokens,
           "word_table");
+  const bool makes = task.made_wrong != MadeWrong::kNone;
+  require(!makes || objective.takes_hard, "made_wrong");
+  checker->Require(
+      makes || (task.replaced_words == usual.replaced_words &&
+                task.replaced_regions == usual.replaced_regions),
+      absl::StrCat(prefix, "replaced_words or replaced_regions is set, but made_wrong is none"));
   require(!task.co_mask || objective.predicted == Predicted::kTokens, "co_mask");
   require(task.margin < 0 || objective.reads_margin, "margin");
   require(task.temperature < 0 || objective.reads_temperature, "temperature");
@@ -90,6 +96,20 @@ void CheckMining(const Recipe& recipe, OptionChecker* checker) {
   checker->Require(recipe.mining.every == usual.every && recipe.mining.kept == usual.kept,
                    "mining is set, but no task has nearest");
   checker->Require(recipe.retriever.empty(), "retriever is set, but no task has nearest");
+}
+
+// Words are known by a WordNet, which is of use for nothing else.
+void CheckWordNet(const Recipe& recipe, OptionChecker* checker) {
+  const auto makes = [&](MadeWrong made) {
+    return std::any_of(recipe.tasks.begin(), recipe.tasks.end(),
+                       [made](const TaskRecipe& task) { return task.made_wrong == made; });
+  };
+  const bool texts = makes(MadeWrong::kTexts) || makes(MadeWrong::kBoth);
+  checker->Require(!texts || !recipe.wordnet.empty(),
+                   "wordnet is missing: captions are made wrong by its words; it is the folder of "
+                   "index.noun and the like, /usr/share/wordnet of Debian's package wordnet-base");
+  checker->Require(texts || makes(MadeWrong::kImages) || recipe.wordnet.empty(),
+                   "wordnet is set, but no task has made_wrong");
 }
 
 void CheckTask(const std::string& prefix, const TaskRecipe& task, const MiningOptions& mining,
@@ -167,6 +187,9 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   v->Count(prefix + "nearest", &task->nearest, 0, 4096);
   VisitChoice(prefix + "student", {"pairs", "towers"}, &task->student, v);
   v->Number(prefix + "wrong_share", &task->wrong_share, 0, 1);
+  VisitChoice(prefix + "made_wrong", {"none", "texts", "images", "both"}, &task->made_wrong, v);
+  v->Number(prefix + "replaced_words", &task->replaced_words, 1e-3, 1);
+  v->Number(prefix + "replaced_regions", &task->replaced_regions, 0, 1);
   v->Number(prefix + "masked_share", &task->masked_share, 1e-3, 1);
   VisitChoice(prefix + "other_tower", {"none", "add", "multiply"}, &task->other_tower, v);
   VisitChoice(prefix + "word_table", {"image", "text"}, &task->word_table, v);
@@ -204,6 +227,7 @@ absl::Status CheckRecipe(Recipe recipe) {
     CheckTask(PrefixOf(i), recipe.tasks[i], recipe.mining, &checker);
   }
   CheckMining(recipe, &checker);
+  CheckWordNet(recipe, &checker);
   return checker.ToStatus();
 }
 

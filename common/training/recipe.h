@@ -19,6 +19,9 @@ namespace sightline {
 // What of a network learns from a teacher: its cross-encoder, or its towers' inner products.
 enum class Student { kPairs, kTowers };
 
+// What is made up to be wrong beside a batch ("VLDeformer", Zhang et al., 2022).
+enum class MadeWrong { kNone, kTexts, kImages, kBoth };
+
 struct TaskRecipe {
   std::string objective;  // of objectives/registry.h
   // Of the objective; negative: the paper's.
@@ -52,6 +55,12 @@ struct TaskRecipe {
   std::string teacher;
   Student student = Student::kPairs;
   double wrong_share = 0.5;
+  // Of losses that take them: captions whose words are replaced, each that can be with this
+  // probability, and pictures whose regions are, those that the caption mentions and this share of
+  // the rest.
+  MadeWrong made_wrong = MadeWrong::kNone;
+  double replaced_words = 0.5;
+  double replaced_regions = 0.5;
   // Of objectives of hidden words and regions: the probability with which each is hidden; of two
   // towers, what a row is given of the other one, and by whose table a text's words are predicted;
   // and whether the words in a picture are hidden with the caption's.
@@ -83,6 +92,8 @@ struct Recipe {
   MiningOptions mining;
   // The bundle that they are found by, as RecipeJob::others names it; empty: what learns.
   std::string retriever;
+  // The folder of the WordNet that captions' words are known by; empty: none is needed.
+  std::string wordnet;
   RateOptions rate = {5e-5, 0, DecayShape::kLinear, 0};
   AdamWOptions adamw;
   // Of all dropout layers; negative: each as its paper has it.
@@ -102,8 +113,8 @@ struct Recipe {
   int64_t develop_pictures = 1'000;
 };
 
-// Shows all but seed, tasks and retriever, and all of a task but its objective and its teacher, in
-// a fixed order.
+// Shows all but seed, tasks, retriever and wordnet, and all of a task but its objective and its
+// teacher, in a fixed order.
 void VisitRecipe(Recipe* recipe, OptionVisitor* visitor);
 void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* visitor);
 

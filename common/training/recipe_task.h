@@ -21,6 +21,7 @@
 #include "common/training/objectives/registry.h"
 #include "common/training/pair_sampler.h"
 #include "common/training/recipe.h"
+#include "common/training/wordnet.h"
 #include "common/training/world.h"
 
 namespace sightline {
@@ -36,6 +37,7 @@ struct TaskSetting {
   PretrainingHeads heads{nullptr};
   const ModelBundle* start = nullptr;  // what the network was made of
   TrainingWorld* world = nullptr;      // who has the other parts of batches; as IsAlone has it
+  const WordNet* wordnet = nullptr;    // of a recipe that names one
 
   // Of a batch of `count` rows, what this process computes.
   WorldPart PartOf(size_t count) const {

@@ -133,8 +133,8 @@ class RecipeTrainer {
       ASSIGN_OR_RETURN(heads_, MakePretrainingHeads(recipe_, *job_.start,
                                                     pairs_.corpus().soft_label_count(), device_));
     }
-    TaskSetting setting = {&recipe_, &pairs_, log_scale_, &frozen_,
-                           nullptr,  heads_,  job_.start, &world_};
+    TaskSetting setting = {&recipe_, &pairs_,    log_scale_, &frozen_,    nullptr,
+                           heads_,   job_.start, &world_,    job_.wordnet};
     if (miner_ != nullptr) setting.nearest = &miner_->nearest();
     for (size_t i = 0; i < recipe_.tasks.size(); ++i) {
       ASSIGN_OR_RETURN(tasks_.emplace_back(), NewRecipeTask(setting, i));

@@ -76,6 +76,8 @@ struct RecipeJob {
   const ModelBundle* start = nullptr;
   // The bundles that the recipe names, teachers and the retriever, by those names.
   std::map<std::string, const ModelBundle*> others;
+  // Of a recipe that names one.
+  const WordNet* wordnet = nullptr;
   const PairCorpus* learnt = nullptr;
   // What weights are chosen by.  Null, or a recipe that teaches only to predict what is hidden: the
   // last ones are written.

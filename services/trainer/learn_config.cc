@@ -20,6 +20,7 @@ Recipe ReadRecipe(ConfigReader root) {
   OptionReader reader(root);
   VisitRecipe(&recipe, &reader);
   recipe.retriever = root.String("retriever", "");
+  recipe.wordnet = root.String("wordnet", "");
   for (ConfigReader section : root.Sections("tasks", /*min_count=*/1)) {
     TaskRecipe task;
     task.objective = section.RequiredString("objective");

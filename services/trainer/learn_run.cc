@@ -81,11 +81,16 @@ absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config,
   }
   input.development = *std::move(development);
   RETURN_IF_ERROR(CheckApart(*input.learnt, *input.development));
+  if (!config.recipe.wordnet.empty()) {
+    ASSIGN_OR_RETURN(WordNet wordnet, WordNet::Read(config.recipe.wordnet));
+    input.wordnet = std::make_unique<WordNet>(std::move(wordnet));
+  }
   RecipeJob& job = input.job;
   job.recipe = config.recipe;
   job.start = input.start.get();
   job.learnt = input.learnt.get();
   job.development = input.development.get();
+  job.wordnet = input.wordnet.get();
   job.store = config.store;
   job.description = config.description;
   job.device = config.device;

@@ -10,6 +10,7 @@
 #include "common/bundle/model_bundle.h"
 #include "common/training/pair_corpus.h"
 #include "common/training/recipe_trainer.h"
+#include "common/training/wordnet.h"
 #include "services/trainer/learn_config.h"
 
 namespace sightline {
@@ -19,7 +20,8 @@ struct LearnInput {
   std::unique_ptr<ModelBundle> start;
   std::map<std::string, std::unique_ptr<ModelBundle>> others;  // by the recipe's names
   std::unique_ptr<PairCorpus> learnt, development;
-  RecipeJob job;  // points to all of them
+  std::unique_ptr<WordNet> wordnet;  // null if the recipe names none
+  RecipeJob job;                     // points to all of them
 };
 
 // Opens what `config` names and makes its folders, if this is the first process of `world`.  Learnt

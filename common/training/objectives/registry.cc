@@ -153,6 +153,7 @@ std::vector<Objective> OfPredictions() {
 std::vector<Objective> All() {
   std::vector<Objective> all = OfTowers();
   for (Objective& objective : all) {
+    objective.takes_hard = objective.name == "decomposed" || objective.name == "hinge";
     objective.wants_cosine = objective.name == "contrastive" || objective.name == "decomposed" ||
                              objective.name == "hinge";
   }

@@ -82,6 +82,8 @@ struct Objective {
   bool reads_classes = false;
   // Whether what it predicts are a teacher's scores of problems' candidates.
   bool reads_teacher = false;
+  // Whether it looks at hard texts and images of TowerRows.
+  bool takes_hard = false;
   ObjectiveOptions defaults;  // the paper's
 
   Loss (*loss)(const ObjectiveInput& input, const ObjectiveOptions& options);

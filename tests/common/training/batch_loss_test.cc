@@ -114,6 +114,36 @@ TEST_CASE("embeddings that are compared by cosine are of length one") {
   REQUIRE(of.value.item<float>() == Approx(HingeLoss(rows, 0.1).value.item<float>()));
 }
 
+TEST_CASE("captions and pictures that are made wrong count, in passes too") {
+  Fixture of("vldeformer");
+  const auto unit = [](const at::Tensor& x) { return x / x.norm(2, {1}, true); };
+  TowerRows rows;
+  PairBatch& batch = of.batch;
+  const std::vector<TokenSpan> texts = batch.texts;
+  const std::vector<const ImageNumbers*> images = batch.images;
+  batch.texts.assign(texts.begin(), texts.begin() + 4);
+  batch.images.assign(images.begin(), images.begin() + 4);
+  const double without = of.Gradients("decomposed").norm().item<double>();
+  batch.hard_texts.assign(texts.begin() + 4, texts.begin() + 7);
+  batch.hard_images.assign(images.begin() + 6, images.end());
+  batch.has_hard_texts = batch.has_hard_images = true;
+  const at::Tensor gradients = of.Gradients("decomposed");
+  REQUIRE(gradients.norm().item<double>() != Approx(without));
+  for (const int64_t pass_rows : {1, 40}) {
+    RequireClose(of.Gradients("decomposed", InPasses(pass_rows)), gradients);
+  }
+  of.learner->module->zero_grad();
+  const Network& network = *of.learner->network;
+  rows.texts = unit(network.EncodeTexts(batch.texts));
+  rows.images = unit(network.EncodeImages(batch.images));
+  rows.hard_texts = unit(network.EncodeTexts(batch.hard_texts));
+  rows.hard_images = unit(network.EncodeImages(batch.hard_images));
+  const Loss loss = DecomposedLoss(rows, 0.005);
+  loss.value.backward();
+  REQUIRE(of.value.item<float>() == Approx(loss.value.item<float>()).epsilon(1e-3));
+  RequireClose(gradients, of.Flat());
+}
+
 TEST_CASE("passes change neither a loss nor its gradients") {
   for (const std::string family : {"lightningdot", "vldeformer", "oscar", "m3p"}) {
     INFO(family);

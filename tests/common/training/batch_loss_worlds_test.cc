@@ -93,6 +93,15 @@ class WorldLearner {
   }
 
  private:
+  // Captions of every other row, so that some processes may have none.
+  void AddHard(const WorldPart& own, PairBatch* batch) const {
+    batch->has_hard_texts = batch->has_hard_images = true;
+    for (int64_t i = own.begin; i < own.end; ++i) {
+      if (i % 2 == 0) batch->hard_texts.emplace_back(tokens_[(i + 1) % texts_]);
+      batch->hard_images.push_back(&images_[(i + 1) % texts_]);
+    }
+  }
+
   PairBatch BatchOf(const WorldPart& own, TrainingWorld* world) const {
     PairBatch batch;
     if (objective_.reads == ObjectiveReads::kPairLogits || objective_.reads_teacher) {
@@ -117,6 +126,7 @@ class WorldLearner {
     for (int64_t i = images.begin; i < images.end; ++i) batch.images.push_back(&images_[i]);
     batch.related = at::zeros({texts_, texts_ + 2}, at::kBool);
     if (texts_ > 1) batch.related[0][texts_ + 1] = true;
+    if (objective_.takes_hard) AddHard(own, &batch);
     return batch;
   }
 

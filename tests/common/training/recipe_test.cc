@@ -164,6 +164,27 @@ TEST_CASE("what chooses wrong pairs must be able to") {
   REQUIRE(absl::StrContains(Problems(recipe), "batch times mined_from is 268435456"));
 }
 
+TEST_CASE("what is made wrong is looked at, and words are known by a WordNet") {
+  Recipe recipe = Sound();
+  recipe.tasks[0].made_wrong = MadeWrong::kBoth;
+  REQUIRE(absl::StrContains(Problems(recipe), "wordnet is missing"));
+  recipe.wordnet = "/usr/share/wordnet";
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.tasks[0].made_wrong = MadeWrong::kImages;
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.wordnet.clear();
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe = Sound();
+  recipe.wordnet = "/usr/share/wordnet";
+  recipe.tasks[0].replaced_words = 0.3;
+  recipe.tasks[1].made_wrong = MadeWrong::kTexts;
+  std::string problems = Problems(recipe);
+  REQUIRE(absl::StrContains(problems, "tasks.1.made_wrong is set, but pairwise does not"));
+  REQUIRE(absl::StrContains(problems, "tasks.0.replaced_words or replaced_regions is set, but"));
+  recipe.tasks[1].made_wrong = MadeWrong::kNone;
+  REQUIRE(absl::StrContains(Problems(recipe), "wordnet is set, but no task has made_wrong"));
+}
+
 TEST_CASE("mining is of use to a task, and a retriever is asked once") {
   Recipe recipe = Sound();
   recipe.mining.every = 100;

@@ -1,0 +1,150 @@
+// Hard negatives of a small batch: fish, birds and trees, in front of a VLDeformer.
+#include "common/training/made_wrong.h"
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/files.h"
+#include "common/models/trainable.h"
+#include "tests/common/models/tiny_families.h"
+#include "tests/common/training/made_up_pairs.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
+
+namespace sightline {
+namespace {
+
+constexpr int kRegions = 3;
+const char* const kThings[] = {"fish", "bird", "tree"};
+
+class Fixture {
+ public:
+  Fixture() {
+    for (const TinyFamily& family : TinyFamilies()) {
+      if (family.manifest.family() != "vldeformer") continue;
+      learner_ = *LoadTrainable(MakeTinyBundle(dir_.File("store"), family), {});
+      width_ = TinyImage(family, 0).regions.feature_size;
+    }
+    // Both a "big" and a "red" thing, the adjective of which alone has an antonym.
+    Put("index.noun", "fish n 1 0 1 1 01\nbird n 1 0 1 1 02\ntree n 1 0 1 1 03\n");
+    Put("index.adj", "big a 1 0 1 1 04\nred a 1 0 1 1 05\n");
+    Put("data.adj", "04 00 a 01 big 0 001 ! 05 a 0101 |\n05 00 a 01 blue 0 000 |\n");
+    for (const char* name : {"index.verb", "index.adv", "data.verb", "data.adv", "noun.exc",
+                             "verb.exc", "adj.exc", "adv.exc"}) {
+      Put(name, "");
+    }
+    wordnet_ = std::make_unique<WordNet>(*WordNet::Read(dir_.File("wordnet")));
+    task.made_wrong = MadeWrong::kBoth;
+    task.replaced_words = 1;
+    task.replaced_regions = 0;
+    Corpus();
+  }
+
+  // Picture i shows thing i three times, each region's numbers being its thing's.
+  void Corpus(int tags = kRegions) {
+    auto corpus = std::make_unique<MadeUpCorpus>(width_);
+    for (int i = 0; i < 3; ++i) {
+      RegionSet regions;
+      regions.count = kRegions;
+      regions.feature_size = width_;
+      regions.features.assign(kRegions * width_, static_cast<float>(i + 1));
+      for (int row = 0; row < kRegions; ++row) {
+        regions.boxes.insert(regions.boxes.end(),
+                             {0.1f, 0.2f, 0.3f, 0.1f * static_cast<float>(i + 3)});
+      }
+      CorpusItem item = MadeUpItem(std::to_string(i), {std::string("the big ") + kThings[i]});
+      item.tags.assign(tags, kThings[i]);
+      corpus->Add(std::move(item), std::move(regions));
+    }
+    std::vector<std::unique_ptr<CorpusReader>> corpora;
+    corpora.push_back(std::move(corpus));
+    corpus_ = *PairCorpus::Open(std::move(corpora), {});
+    pairs = std::make_unique<LearntPairs>(corpus_.get(), learner_.get());
+    REQUIRE(pairs->ReadCaptions().ok());
+  }
+
+  MadeWrongItems Made(int64_t step = 0, WorldPart own = {0, 3}) const {
+    auto made = Maker().Make({{0, 1, 2}, {0, 1, 2}}, step, own);
+    INFO(made.status());
+    REQUIRE(made.ok());
+    return *std::move(made);
+  }
+  WrongMaker Maker() const { return WrongMaker(pairs.get(), wordnet_.get(), &task, 7); }
+  std::vector<int32_t> Ids(const std::string& text) const {
+    return learner_->text->Tokenize(text)->ids;
+  }
+  // What each region of a made picture shows, 1 to 3.
+  static std::vector<float> ShownBy(const ImageNumbers& image) {
+    const std::vector<float>& features = image.regions.features;
+    std::vector<float> shown;
+    for (size_t i = 0; i < kRegions; ++i) shown.push_back(features[i * features.size() / kRegions]);
+    return shown;
+  }
+
+  TaskRecipe task;
+  std::unique_ptr<LearntPairs> pairs;
+
+ private:
+  void Put(const std::string& name, const std::string& text) {
+    REQUIRE(MakeDirectories(dir_.File("wordnet")).ok());
+    REQUIRE(WriteFileAtomically(JoinPath(dir_.File("wordnet"), name), text).ok());
+  }
+
+  const TempDir dir_;
+  std::unique_ptr<TrainableNetwork> learner_;
+  std::unique_ptr<WordNet> wordnet_;
+  std::unique_ptr<PairCorpus> corpus_;
+  int width_ = 0;
+};
+
+TEST_CASE_METHOD(Fixture, "a noun becomes a tag of another picture, a word its antonym") {
+  std::set<std::vector<int32_t>> texts;
+  for (int64_t step = 0; step < 20; ++step) texts.insert(Made(step).texts[0]);
+  REQUIRE(texts == std::set<std::vector<int32_t>>{Ids("the blue bird"), Ids("the blue tree")});
+}
+
+TEST_CASE_METHOD(Fixture, "what the caption mentions is replaced, the rest by its share") {
+  for (int64_t step = 0; step < 5; ++step) {
+    const MadeWrongItems made = Made(step);
+    for (size_t i = 0; i < 3; ++i) {
+      for (const float shown : ShownBy(made.images[i])) {
+        REQUIRE(shown != static_cast<float>(i + 1));
+      }
+    }
+  }
+  // Nothing of the second picture is mentioned by the first one's caption.
+  const auto made = Maker().Make({{0, 2}, {1, 2}}, 0, {0, 1});
+  REQUIRE(ShownBy(made->images[0]) == std::vector<float>{2, 2, 2});
+}
+
+TEST_CASE_METHOD(Fixture, "each process makes its rows as one process does") {
+  const MadeWrongItems whole = Made(3);
+  for (int64_t row = 0; row < 3; ++row) {
+    const MadeWrongItems part = Made(3, {row, row + 1});
+    REQUIRE(part.texts == std::vector<std::vector<int32_t>>{whole.texts[row]});
+    REQUIRE(ShownBy(part.images[0]) == ShownBy(whole.images[row]));
+    REQUIRE(part.images[0].ids == whole.images[row].ids);
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "texts or images alone are what is asked for") {
+  task.made_wrong = MadeWrong::kTexts;
+  REQUIRE(Made().images.empty());
+  REQUIRE(Made().texts.size() == 3);
+  task.made_wrong = MadeWrong::kImages;
+  REQUIRE(Made().texts.empty());
+  REQUIRE(Made().images.size() == 3);
+}
+
+TEST_CASE_METHOD(Fixture, "a picture without a tag for each region is named") {
+  REQUIRE(Maker().CheckTags().ok());
+  Corpus(/*tags=*/2);
+  REQUIRE_THAT(std::string(Maker().CheckTags().message()),
+               Catch::Contains("0 has 2 tags and 3 regions"));
+}
+
+}  // namespace
+}  // namespace sightline
