@@ -28,6 +28,7 @@
 #include "common/training/passes.h"
 #include "common/training/pretraining.h"
 #include "common/training/recipe_task.h"
+#include "common/training/recipe_window.h"
 #include "common/training/run_checkpoint.h"
 #include "common/training/schedule.h"
 #include "common/training/task_options.h"
@@ -59,9 +60,8 @@ class RecipeTrainer {
         world_(*world),
         observer_(*observer),
         call_(call),
-        start_(call.clock()->Now()),
-        window_start_(start_),
-        checkpoint_time_(start_) {}
+        window_(&recipe_, call.clock()),
+        checkpoint_time_(call.clock()->Now()) {}
 
   absl::StatusOr<RecipeResult> Run() {
     RETURN_IF_ERROR(world_.Agree(Prepare()));
@@ -71,7 +71,7 @@ class RecipeTrainer {
     learner_->module->train();
     // What the run was stopped at.
     if (step_ > 0) RETURN_IF_ERROR(LookIfDue());
-    window_start_ = call_.clock()->Now();
+    window_.Restart();
     while (step_ < recipe_.steps) {
       const absl::Status alive = world_.Agree(call_.Check("train"));
       if (!alive.ok()) {
@@ -86,12 +86,6 @@ class RecipeTrainer {
   }
 
  private:
-  // Means of one task's steps since the last report, on the device.
-  struct Window {
-    int64_t steps = 0;
-    at::Tensor loss, first;
-  };
-
   // What each process does by itself.
   absl::Status Prepare() {
     RETURN_IF_ERROR(pairs_.ReadCaptions());
@@ -139,7 +133,6 @@ class RecipeTrainer {
     for (size_t i = 0; i < recipe_.tasks.size(); ++i) {
       ASSIGN_OR_RETURN(tasks_.emplace_back(), NewRecipeTask(setting, i));
     }
-    windows_.resize(tasks_.size());
     task_steps_.resize(tasks_.size(), 0);
     return absl::OkStatus();
   }
@@ -193,7 +186,7 @@ class RecipeTrainer {
     if (miner_->mined_step() != mined_before) {
       RETURN_IF_ERROR(world_.TakeFromFirst(TensorsOf(miner_->State())));
     }
-    window_start_ += call_.clock()->Now() - begin;
+    window_.Pause(call_.clock()->Now() - begin);
     return absl::OkStatus();
   }
 
@@ -222,14 +215,7 @@ class RecipeTrainer {
       const at::NoGradGuard no_grad;
       log_scale_.clamp_max_(kMostLogScale);
     }
-    const Loss& loss = taken.loss;
-    Window& window = windows_[i];
-    const at::Tensor first = loss.first.defined() ? loss.first : at::zeros_like(loss.value);
-    window.loss = window.steps == 0 ? loss.value : window.loss + loss.value;
-    window.first = window.steps == 0 ? first : window.first + first;
-    ++window.steps;
-    window_items_ += taken.items;
-    ++window_steps_;
+    window_.Add(i, taken);
     ++task_steps_[i];
     ++step_;
     return absl::OkStatus();
@@ -237,13 +223,13 @@ class RecipeTrainer {
 
   absl::Status AfterStep() {
     const bool ends = step_ == recipe_.steps;
-    if (window_steps_ >= job_.report_every || ends) RETURN_IF_ERROR(Report());
+    if (window_.steps() >= job_.report_every || ends) RETURN_IF_ERROR(Report());
     const absl::Time begin = call_.clock()->Now();
     RETURN_IF_ERROR(LookIfDue());
     if (ends || call_.clock()->Now() - checkpoint_time_ >= job_.checkpoint_every) {
       RETURN_IF_ERROR(WriteCheckpointUnlessDone());
     }
-    window_start_ += call_.clock()->Now() - begin;
+    window_.Pause(call_.clock()->Now() - begin);
     return absl::OkStatus();
   }
 
@@ -251,32 +237,10 @@ class RecipeTrainer {
     RecipeStepReport report;
     report.step = step_;
     report.steps = recipe_.steps;
-    for (size_t i = 0; i < tasks_.size(); ++i) {
-      Window& window = windows_[i];
-      if (window.steps == 0) continue;
-      const double steps = static_cast<double>(window.steps);
-      report.tasks.push_back({recipe_.tasks[i].objective, window.steps,
-                              window.loss.item<double>() / steps,
-                              window.first.item<double>() / steps});
-      if (!std::isfinite(report.tasks.back().loss)) {
-        return absl::InternalError(absl::StrCat("the loss of ", recipe_.tasks[i].objective,
-                                                " is not finite any more at step ", step_,
-                                                "; start again with a lower rate or a longer "
-                                                "warm-up"));
-      }
-      window = Window();
-    }
+    RETURN_IF_ERROR(window_.Report(&report));
     report.rate = last_rate_;
     report.gradient_norm = last_norm_.item<double>();
     report.temperature = LearnsScale() ? std::exp(-log_scale_.item<double>()) : 0;
-    const absl::Time now = call_.clock()->Now();
-    const absl::Duration took = now - window_start_;
-    const double seconds = absl::ToDoubleSeconds(took);
-    if (seconds > 0) report.items_per_second = static_cast<double>(window_items_) / seconds;
-    report.elapsed = now - start_;
-    report.remaining = took * (recipe_.steps - step_) / std::max<int64_t>(window_steps_, 1);
-    window_start_ = now;
-    window_items_ = window_steps_ = 0;
     observer_.OnStep(report);
     return absl::OkStatus();
   }
@@ -499,7 +463,6 @@ class RecipeTrainer {
   TrainingWorld& world_;
   RecipeObserver& observer_;
   const CallContext& call_;
-  const absl::Time start_;
   FrozenModels frozen_;
   std::unique_ptr<NegativeMiner> miner_;  // null where no task asks for what it finds
   std::vector<std::unique_ptr<RecipeTask>> tasks_;
@@ -511,10 +474,7 @@ class RecipeTrainer {
   std::vector<int64_t> task_steps_;  // done, of each task
   double last_rate_ = 0;
   at::Tensor last_norm_;
-  std::vector<Window> windows_;
-  absl::Time window_start_;
-  int64_t window_items_ = 0;
-  int64_t window_steps_ = 0;
+  RecipeWindow window_;
   int64_t checkpoint_step_ = 0;
   absl::Time checkpoint_time_;
   int64_t looked_step_ = 0;

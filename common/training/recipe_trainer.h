@@ -34,6 +34,7 @@
 #include "common/training/development_report.h"
 #include "common/training/pair_corpus.h"
 #include "common/training/recipe.h"
+#include "common/training/wordnet.h"
 #include "common/training/world_options.h"
 
 namespace sightline {

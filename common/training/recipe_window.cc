@@ -1,0 +1,56 @@
+#include "common/training/recipe_window.h"
+
+#include <ATen/ATen.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace sightline {
+
+RecipeWindow::RecipeWindow(const Recipe* recipe, Clock* clock)
+    : recipe_(*recipe),
+      clock_(*clock),
+      begin_(clock->Now()),
+      start_(begin_),
+      tasks_(recipe->tasks.size()) {}
+
+void RecipeWindow::Add(size_t task, const TaskStep& step) {
+  const Loss& loss = step.loss;
+  TaskSums& sums = tasks_[task];
+  const at::Tensor first = loss.first.defined() ? loss.first : at::zeros_like(loss.value);
+  sums.loss = sums.steps == 0 ? loss.value : sums.loss + loss.value;
+  sums.first = sums.steps == 0 ? first : sums.first + first;
+  ++sums.steps;
+  items_ += step.items;
+  ++steps_;
+}
+
+absl::Status RecipeWindow::Report(RecipeStepReport* report) {
+  for (size_t i = 0; i < tasks_.size(); ++i) {
+    TaskSums& sums = tasks_[i];
+    if (sums.steps == 0) continue;
+    const auto steps = static_cast<double>(sums.steps);
+    report->tasks.push_back({recipe_.tasks[i].objective, sums.steps,
+                             sums.loss.item<double>() / steps, sums.first.item<double>() / steps});
+    if (!std::isfinite(report->tasks.back().loss)) {
+      return absl::InternalError(absl::StrCat("the loss of ", recipe_.tasks[i].objective,
+                                              " is not finite any more at step ", report->step,
+                                              "; start again with a lower rate or a longer "
+                                              "warm-up"));
+    }
+    sums = TaskSums();
+  }
+  const absl::Time now = clock_.Now();
+  const absl::Duration took = now - start_;
+  const double seconds = absl::ToDoubleSeconds(took);
+  if (seconds > 0) report->items_per_second = static_cast<double>(items_) / seconds;
+  report->elapsed = now - begin_;
+  report->remaining = took * (recipe_.steps - report->step) / std::max<int64_t>(steps_, 1);
+  start_ = now;
+  items_ = steps_ = 0;
+  return absl::OkStatus();
+}
+
+}  // namespace sightline
