@@ -2,13 +2,13 @@
 """Trains what rows.json names on Sightline Scenes and measures it: the papers' claims, tested.
 
 usage: deploy/scenes/claims.py FOLDER [--list] [--tables] [ROW ...]
-  FOLDER    takes scenes, runs and matrices, some 3 GB
+  FOLDER    takes scenes, networks and matrices, some 12 GB
   ROW ...   these rows alone; default: all that have no result yet
   --list    tell which rows there are, what each needs and which have results, and stop
   --tables  print the tables of the results that there are, and stop
 
-A row ends by writing results/ROW.json and, if it is a network, weights/ROW: commit both, and no
-machine does it again.  One that was stopped goes on when the same command is given again.
+A row ends by writing results/ROW.json: commit that, and no machine does it again.  One that was
+stopped goes on when the same command is given again.
 
 exit status: 0 done, 1 something failed, 2 wrong usage, 75 interrupted; run it again.
 """
@@ -21,67 +21,43 @@ import sys
 import time
 
 import report
+from runner import (AGAIN, Failed, HERE, ROOT, built_programs, lines_of, lock, machine, made, read,
+                    run, sum_of, write)
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
-AGAIN = 75
-POOLS = ["validation", "test_1k", "test_5k"]
 SLICES = ["plain", "binding", "relation", "count", "new_drawing", "new_combination"]
 SIBLINGS = ["colours_swapped", "relation_mirrored", "roles_swapped", "count", "object_replaced"]
-
-
-class Failed(Exception):
-    """What went wrong, for people; `status` is what the program ends with."""
-
-    def __init__(self, message, status=1):
-        super().__init__(message)
-        self.status = status
-
-
-def run(arguments, **options):
-    """What the program prints.  Its progress goes to the terminal."""
-    done = subprocess.run(arguments, stdout=subprocess.PIPE, text=True, check=False, **options)
-    if done.returncode != 0:
-        name = os.path.basename(arguments[0])
-        raise Failed(f"{name} {arguments[1]} ended with {done.returncode}",
-                     AGAIN if done.returncode == AGAIN else 1)
-    return done.stdout
-
-
-def write(path, text):
-    """The file appears whole or not at all."""
-    with open(path + ".tmp", "w", encoding="utf-8") as target:
-        target.write(text)
-    os.replace(path + ".tmp", path)
-
-
-def lines_of(path):
-    with open(path, encoding="utf-8") as source:
-        return [json.loads(line) for line in source]
-
-
-def machine():
-    """The processor's name and how many cores there are."""
-    with open("/proc/cpuinfo", encoding="utf-8") as source:
-        names = [line.split(":", 1)[1].strip() for line in source if line.startswith("model name")]
-    return {"processor": names[0] if names else "unknown", "cores": len(os.sched_getaffinity(0))}
+NETS = os.path.join(ROOT, "common/scenes/region_net.safetensors")
+DISTRACTORS = 20000
+NETWORK_KEYS = {"model", "start", "recipe", "pictures", "steps", "boxed", "vocabulary", "retriever",
+                "teacher"}
+MEASURE_KEYS = {"pool", "matrices", "policies", "references", "depths", "lambdas", "siblings",
+                "distractors", "parts", "rerank_scores"}
+MATRIX_KEYS = {"network", "by", "behind", "depth"}
 
 
 class Rows:
     """What there is to do, by name, in an order in which each has what it needs."""
 
     def __init__(self, path=os.path.join(HERE, "rows.json"), folder=HERE):
-        with open(path, encoding="utf-8") as source:
-            spec = json.load(source)
+        spec = json.loads(read(path))
         self.networks, self.measures, self.folder = spec["networks"], spec["measures"], folder
         seen = set()
         for name in self.names():
+            self._check(path, name)
             missing = [need for need in self.needs(name) if need not in seen]
-            if missing or name in seen:
-                raise Failed(f"{path}: row {name} " +
-                             (f"needs {missing[0]}, which does not stand above it" if missing else
-                              "stands there twice"))
+            if missing:
+                raise Failed(f"{path}: row {name} needs {missing[0]}, which does not stand above it")
+            if name in seen:
+                raise Failed(f"{path}: row {name} stands there twice")
             seen.add(name)
+
+    def _check(self, path, name):
+        row = self.networks.get(name) or self.measures[name]
+        unknown = set(row) - (NETWORK_KEYS if name in self.networks else MEASURE_KEYS)
+        for matrix in row.get("matrices", {}).values():
+            unknown |= set(matrix) - MATRIX_KEYS
+        if unknown:
+            raise Failed(f"{path}: row {name} has '{sorted(unknown)[0]}', which means nothing")
 
     def names(self):
         return list(self.networks) + list(self.measures)
@@ -96,13 +72,8 @@ class Rows:
         return os.path.join(self.folder, "results", name + ".json")
 
     def result(self, name):
-        if not os.path.exists(self.result_path(name)):
-            return None
-        with open(self.result_path(name), encoding="utf-8") as source:
-            return json.load(source)
-
-    def weights(self, name):
-        return os.path.join(self.folder, "weights", name)
+        text = read(self.result_path(name))
+        return None if text is None else json.loads(text)
 
     def put(self, name, result):
         os.makedirs(os.path.dirname(self.result_path(name)), exist_ok=True)
@@ -117,54 +88,75 @@ class Scenes:
 
     def learnt(self, pictures, boxed):
         """Regions of the first `pictures` to learn from: a smaller set begins as a larger one."""
-        folder = os.path.join(self.folder, f"train_{pictures}")
         sizes = {"train": pictures, "validation": 0, "test-1k": 0, "test-5k": 0, "distractors": 0}
-        return self._made(folder, "train", sizes, boxed)
+        return self._seen(f"train_{pictures}", "train", sizes, boxed)
 
     def pool(self, split, boxed):
-        return self._made(os.path.join(self.folder, "pools"), split, {"train": 0}, boxed)
+        return self._seen("pools", split, {"train": 0}, boxed)
 
     def graphs(self, split):
         self.pool(split, boxed=False)
         return lines_of(os.path.join(self.folder, "pools", split + ".jsonl"))
 
-    def _made(self, folder, split, sizes, boxed):
-        path = os.path.join(folder, split + (".boxed.regions" if boxed else ".regions"))
+    def captions(self):
+        """English ones that are learnt from, a line each."""
+        folder = os.path.join(self.folder, "captions")
+        path = os.path.join(folder, "train.jsonl")
         if not os.path.exists(path):
-            flags = [flag for name, size in sizes.items() for flag in ("--" + name, str(size))]
-            run([self.trainer, "scenes", "--out", folder, "--features", split] + flags +
-                (["--append-boxes"] if boxed else []))
-        return path
+            run([self.trainer, "scenes", "--out", folder])
+        return "".join(c["en"] + "\n" for graph in lines_of(path) for c in graph["captions"])
+
+    def _seen(self, name, split, sizes, boxed):
+        folder = os.path.join(self.folder, name)
+        arguments = [self.trainer, "scenes", "--out", folder, "--features", split]
+        for size in sizes.items():
+            arguments += ["--" + size[0], str(size[1])]
+        if split == "distractors":
+            # Captions are false of all of them, but so many are enough to be searched among.
+            arguments += ["--first", str(DISTRACTORS)]
+        if boxed:
+            arguments += ["--append-boxes"]
+        path = os.path.join(folder, split + (".boxed.regions" if boxed else ".regions"))
+        return made(path, " ".join(arguments[1:] + [sum_of(NETS)]), lambda: run(arguments))
 
 
 class Claims:
+    """Rows that are done in FOLDER."""
+
     def __init__(self, work, rows, programs):
-        self.rows, self.programs = rows, programs
+        self.rows, self.programs, self.work = rows, programs, work
         self.store = os.path.join(work, "store")
-        self.work = work
         self.scenes = Scenes(os.path.join(work, "scenes"), programs["trainer"])
-        os.makedirs(work, exist_ok=True)
 
     def do(self, name):
         print(f"{name}:", file=sys.stderr, flush=True)
-        began = time.time()
-        result = self.train(name) if name in self.rows.networks else self.measure(name)
-        result["seconds"] = round(time.time() - began)
-        result["machine"] = machine()
-        self.rows.put(name, result)
+        network = name in self.rows.networks
+        # What all rows share is nobody's time.
+        task = self.prepared(name) if network else self.prepared_measure(name)
+        took = os.path.join(self.work, name + ".seconds")
+        before, began = float(read(took) or 0), time.monotonic()
+        try:
+            result = self.train(name, task) if network else self.measure(name, task)
+        finally:
+            seconds = before + time.monotonic() - began
+            write(took, str(seconds))
+        self.rows.put(name, dict(result, seconds=round(seconds), machine=machine()))
+        os.remove(took)
 
     def bundle(self, name):
-        """The folder of a network that has been trained, here or elsewhere."""
-        return self.rows.weights(name)
+        """The folder of a network that has been trained."""
+        path = os.path.join(self.work, "networks", name)
+        if not os.path.exists(path):
+            raise Failed(f"{path} is not there: {name} was trained elsewhere; copy it from there, or "
+                         f"train it again: claims.py {self.work} {name}")
+        return path
 
     def vocabulary(self, kind):
         """Of the words that are learnt from."""
         path = os.path.join(self.work, kind + ".vocabulary")
         if not os.path.exists(path):
-            self.scenes.learnt(30000, boxed=False)
             texts = os.path.join(self.work, "captions.txt")
-            graphs = lines_of(os.path.join(self.work, "scenes", "train_30000", "train.jsonl"))
-            write(texts, "".join(c["en"] + "\n" for g in graphs for c in g["captions"]))
+            write(texts, self.scenes.captions())
             run([self.programs["sightlinectl"], "make-vocabulary", "--kind", kind, "--text", texts,
                  "--out", path])
         return path
@@ -180,8 +172,7 @@ class Claims:
 
     def recipe(self, name, row):
         """Its recipe, with the networks that it names."""
-        with open(os.path.join(HERE, "recipes", row["recipe"] + ".yaml"), encoding="utf-8") as source:
-            text = source.read()
+        text = read(os.path.join(HERE, "recipes", row["recipe"] + ".yaml"))
         for key in ("retriever", "teacher"):
             if key in row:
                 text = text.replace("$" + key, self.bundle(row[key]))
@@ -189,7 +180,8 @@ class Claims:
         write(path, text)
         return path
 
-    def train(self, name):
+    def prepared(self, name):
+        """The command that trains it."""
         row = self.rows.networks[name]
         boxed = row.get("boxed", False)
         out = os.path.join(self.work, "runs", name)
@@ -199,83 +191,87 @@ class Claims:
                  "regions:" + self.scenes.learnt(row.get("pictures", 30000), boxed),
                  "--development", "regions:" + self.scenes.pool("validation", boxed),
                  "--out", out, "--store", self.store]
-        if "steps" in row:
-            learn += ["--steps", str(row["steps"])]
+        return learn + (["--steps", str(row["steps"])] if "steps" in row else [])
+
+    def train(self, name, learn):
         bundle = run(learn).strip()
-        weights = self.rows.weights(name)
-        os.makedirs(os.path.dirname(weights), exist_ok=True)
-        shutil.rmtree(weights, ignore_errors=True)
-        shutil.copytree(os.path.join(self.store, "models", bundle), weights)
-        events = lines_of(os.path.join(out, "metrics.jsonl"))
-        looks = [event for event in events if event["event"] == "development"]
+        network = os.path.join(self.work, "networks", name)
+        shutil.rmtree(network + ".tmp", ignore_errors=True)
+        shutil.copytree(os.path.join(self.store, "models", bundle), network + ".tmp")
+        shutil.rmtree(network, ignore_errors=True)
+        os.rename(network + ".tmp", network)
+        events = lines_of(os.path.join(self.work, "runs", name, "metrics.jsonl"))
+        best = [event for event in events if event["event"] == "development" and event["best"]]
         steps = [event for event in events if event["event"] == "step"]
         return {"network": bundle, "steps": steps[-1]["steps"] if steps else 0,
-                "development": looks[-1] if looks else None}
+                "development": best[-1] if best else None}
 
-    def measure(self, name):
-        """Its matrices, and the tables of all its pools' parts."""
+    def prepared_measure(self, name):
+        """Protocols by part, once the corpora are there."""
         row = self.rows.measures[name]
-        pool = row["pool"]
+        for matrix in row["matrices"].values():
+            boxed = self.rows.networks[matrix["network"]].get("boxed", False)
+            for split in [row["pool"]] + (["distractors"] if row.get("distractors") else []):
+                self.scenes.pool(split, boxed)
         folder = os.path.join(self.work, "measures", name)
         os.makedirs(folder, exist_ok=True)
-        parts = self.parts(pool, folder)
-        matrices = {}
+        return self.parts(row["pool"], folder)
+
+    def measure(self, name, parts):
+        """Its matrices, and the tables of all its pools' parts."""
+        row = self.rows.measures[name]
+        folder = os.path.join(self.work, "measures", name)
+        matrices, keys = {}, {}
         for matrix, spec in row["matrices"].items():
-            matrices[matrix] = self.scored(folder, matrix, spec, row, parts)
-        self.name_families(pool, folder)
+            arguments = self.scoring(folder, matrix, spec, row, parts)
+            sums = [sum_of(os.path.join(self.bundle(spec["network"]), "manifest.json"))]
+            key = " ".join(arguments[1:] + sums) + keys.get(spec.get("behind"), "")
+            keys[matrix] = key
+            matrices[matrix] = made(os.path.join(folder, matrix + ".npy"), key,
+                                    lambda arguments=arguments: run(arguments))
+        self.name_families(row["pool"], folder)
+        siblings = row.get("siblings", False)
         tables = {}
         for part, protocol in parts.items():
-            if (part in SIBLINGS) != (row.get("siblings") is True) or (
-                    part not in row.get("parts", parts)):
-                continue
-            tables[part] = self.table(folder, row, matrices, protocol)
-        return {"pool": pool, "matrices": {m: s["network"] for m, s in row["matrices"].items()},
-                "parts": tables}
+            if (part in SIBLINGS) == siblings and part in row.get("parts", parts):
+                tables[part] = self.table(folder, row, matrices, protocol)
+        return {"pool": row["pool"], "parts": tables,
+                "matrices": {m: s["network"] for m, s in row["matrices"].items()}}
 
     def parts(self, pool, folder):
         """Protocols of `tables` by the part of the pool that they are about."""
         graphs = self.scenes.graphs(pool)
-        def file(part, lines):
-            path = os.path.join(folder, part + ".tsv")
-            write(path, "".join("\t".join(line) + "\n" for line in lines))
-            return path
         protocols = {"all": "whole"}
-        families = [[g["id"]] for g in graphs if g["base"] is not None]
-        if families:
-            protocols["families"] = "distractors:" + file("families", families)
+
+        def add(part, kind, lines):
+            if lines:
+                path = os.path.join(folder, part + ".tsv")
+                write(path, "".join("\t".join(line) + "\n" for line in lines))
+                protocols[part] = f"{kind}:{path}"
+        add("families", "distractors", [[g["id"]] for g in graphs if g["base"] is not None])
         for part in SLICES:
-            ids = [[g["id"]] for g in graphs if part in g["slices"]]
-            if ids:
-                protocols["slice_" + part] = "distractors:" + file("slice_" + part, ids)
+            add("slice_" + part, "distractors", [[g["id"]] for g in graphs if part in g["slices"]])
         for change in SIBLINGS:
-            pairs = [[g["base"], g["id"]] for g in graphs if g["change"] == change]
-            if pairs:
-                protocols[change] = "pools:" + file(change, pairs)
+            add(change, "pools", [[g["base"], g["id"]] for g in graphs if g["change"] == change])
         return protocols
 
-    def scored(self, folder, name, spec, row, parts):
-        """The matrix's file."""
+    def scoring(self, folder, name, spec, row, parts):
+        """The command that writes the matrix."""
         boxed = self.rows.networks[spec["network"]].get("boxed", False)
-        path = os.path.join(folder, name + ".npy")
-        scores = [self.programs["evaluator"], "scores", "--model", self.bundle(spec["network"]),
-                  "--corpus", "regions:" + self.scenes.pool(row["pool"], boxed), "--by", spec["by"],
-                  "--out", path]
+        arguments = [self.programs["evaluator"], "scores", "--model", self.bundle(spec["network"]),
+                     "--corpus", "regions:" + self.scenes.pool(row["pool"], boxed),
+                     "--by", spec["by"], "--out", os.path.join(folder, name + ".npy")]
         if row.get("distractors"):
-            scores += ["--corpus", "regions:" + self.scenes.pool("distractors", boxed)]
+            arguments += ["--corpus", "regions:" + self.scenes.pool("distractors", boxed)]
         if "behind" in spec:
-            scores += ["--candidates", os.path.join(folder, spec["behind"] + ".npy"),
-                       "--depth", str(spec["depth"])]
-        elif row.get("siblings") is True and spec["by"] == "pairs":
-            lines = []
-            for change in SIBLINGS:
-                if change in parts:
-                    with open(parts[change].split(":", 1)[1], encoding="utf-8") as source:
-                        lines += source.readlines()
-            write(os.path.join(folder, "siblings.tsv"), "".join(lines))
-            scores += ["--protocol", "pools:" + os.path.join(folder, "siblings.tsv")]
-        if not os.path.exists(path):
-            run(scores)
-        return path
+            arguments += ["--candidates", os.path.join(folder, spec["behind"] + ".npy"),
+                          "--depth", str(spec["depth"])]
+        elif row.get("siblings") and spec["by"] == "pairs":
+            lines = [read(parts[change].split(":", 1)[1]) for change in SIBLINGS if change in parts]
+            path = os.path.join(folder, "siblings.tsv")
+            write(path, "".join(lines))
+            arguments += ["--protocol", "pools:" + path]
+        return arguments
 
     def name_families(self, pool, folder):
         """Pictures of one family are drawn together: `scores` does not know of families."""
@@ -289,30 +285,24 @@ class Claims:
         write(path, "".join(named))
 
     def table(self, folder, row, matrices, protocol):
+        """Methods, each with its differences to all that the row compares with."""
         path = os.path.join(folder, "tables.json")
-        tables = [self.programs["evaluator"], "tables", "--pairs",
-                  os.path.join(folder, "pairs.jsonl"), "--protocol", protocol, "--json", path,
-                  "--ties", "expected", "--rerank-scores", row.get("rerank_scores", "softmax_match"),
-                  "--policies", row["policies"], "--depths", row.get("depths", "20")]
-        if "lambdas" in row:
-            tables += ["--lambdas", row["lambdas"]]
-        for matrix, file in matrices.items():
-            tables += ["--matrix", f"{matrix}={file}"]
-        run(tables)
-        with open(path, encoding="utf-8") as source:
-            return report.shortened(json.load(source))
-
-
-def built_programs():
-    """Paths by name; installs and builds what is missing."""
-    subprocess.run([os.path.join(ROOT, "deploy/bazel/setup.sh"),
-                    os.path.join(HERE, "packages.txt")], check=True, stdout=sys.stderr)
-    names = ["trainer", "evaluator", "sightlinectl"]
-    subprocess.run(["bazel", "build", "--noshow_progress"] + [f"//services/{n}" for n in names],
-                   cwd=ROOT, check=True, stdout=sys.stderr)
-    binaries = subprocess.run(["bazel", "info", "bazel-bin"], cwd=ROOT, check=True, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.strip()
-    return {name: os.path.join(binaries, "services", name, name) for name in names}
+        policies = row["policies"].split(",")
+        by_reference = {}
+        for reference in row.get("references", policies[:1]):
+            first = [reference] + [policy for policy in policies if policy != reference]
+            arguments = [self.programs["evaluator"], "tables", "--pairs",
+                         os.path.join(folder, "pairs.jsonl"), "--protocol", protocol, "--json", path,
+                         "--ties", "expected", "--rerank-scores",
+                         row.get("rerank_scores", "softmax_match"), "--policies", ",".join(first),
+                         "--depths", row.get("depths", "20")]
+            if "lambdas" in row:
+                arguments += ["--lambdas", row["lambdas"]]
+            for matrix, file in matrices.items():
+                arguments += ["--matrix", f"{matrix}={file}"]
+            run(arguments)
+            by_reference[reference] = json.loads(read(path))
+        return report.shortened(by_reference, policies)
 
 
 def listed(rows):
@@ -322,6 +312,24 @@ def listed(rows):
         done = "done" if rows.result(name) else "missing"
         text += f"{name:28} {done:8} {'needs ' + needs if needs else ''}".rstrip() + "\n"
     return text
+
+
+def do_rows(folder, names, rows, programs):
+    if folder in rows.names() or "," in folder:
+        raise Failed(f"FOLDER is '{folder}': give a folder, without a comma, before the rows", 2)
+    for name in names:
+        if name not in rows.names():
+            raise Failed(f"there is no row {name}; --list tells all", 2)
+    work = os.path.abspath(folder)
+    os.makedirs(os.path.join(work, "networks"), exist_ok=True)
+    handle = lock(work)
+    claims = Claims(work, rows, programs or built_programs())
+    for name in names or [name for name in rows.names() if rows.result(name) is None]:
+        for need in rows.needs(name):
+            if rows.result(need) is None:
+                raise Failed(f"row {name} needs {need}, which has no result; do that first")
+        claims.do(name)
+    handle.close()
 
 
 def main(arguments, rows=None, programs=None):
@@ -334,26 +342,16 @@ def main(arguments, rows=None, programs=None):
         rows = rows or Rows()
         if "--list" in flags:
             print(listed(rows), end="")
-            return 0
-        if "--tables" in flags:
+        elif "--tables" in flags:
             print(report.tables(rows), end="")
-            return 0
-        asked = words[1:] or [name for name in rows.names() if rows.result(name) is None]
-        for name in asked:
-            if name not in rows.names():
-                raise Failed(f"there is no row {name}; --list tells all", 2)
-        claims = Claims(os.path.abspath(words[0]), rows, programs or built_programs())
-        for name in asked:
-            for need in rows.needs(name):
-                if rows.result(need) is None:
-                    raise Failed(f"row {name} needs {need}, which has no result; do that first")
-            claims.do(name)
+        else:
+            do_rows(words[0], words[1:], rows, programs)
     except Failed as failure:
         print(f"claims: {failure}", file=sys.stderr)
         return failure.status
     except KeyboardInterrupt:
         return AGAIN
-    except subprocess.CalledProcessError as failure:
+    except (OSError, ValueError, subprocess.CalledProcessError) as failure:
         print(f"claims: {failure}", file=sys.stderr)
         return 1
     return 0

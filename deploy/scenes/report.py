@@ -2,28 +2,12 @@
 
 KEPT = ["r_at_1", "r_at_5", "r_at_10", "r_at_20", "mrr"]
 DIRECTIONS = ["text_to_image", "image_to_text"]
+EQUAL = 2  # points, within which an interval lies whose difference is called none
 
 
 def interval(numbers):
     """Percent, to a hundredth: value, low, high."""
     return [round(100 * numbers[key], 2) for key in ("value", "low", "high")]
-
-
-def shortened(tables):
-    """Of the JSON of `evaluator tables` what a result keeps: a list of methods."""
-    methods = []
-    for method in tables["tables"][0]["methods"]:
-        kept = {key: method[key] for key in ("policy", "depth", "combination", "lambda")
-                if key in method}
-        for direction in DIRECTIONS:
-            own = method[direction]
-            kept[direction] = {"queries": own["query_count"]}
-            for measure in KEPT:
-                kept[direction][measure] = interval(own[measure])
-                if "minus_first" in own[measure]:
-                    kept[direction][measure].append(interval(own[measure]["minus_first"]))
-        methods.append(kept)
-    return methods
 
 
 def method_name(method):
@@ -36,31 +20,62 @@ def method_name(method):
     return name
 
 
+def shortened(by_reference, policies):
+    """Of the JSON of `evaluator tables` what a result keeps, the first policy of each being what the
+    others are compared with: methods in the order of `policies`."""
+    methods = {}
+    for reference, tables in by_reference.items():
+        for method in tables["tables"][0]["methods"]:
+            kept = methods.setdefault(method_name(method), {
+                key: method[key] for key in ("policy", "depth", "combination", "lambda")
+                if key in method})
+            if "time" in method:
+                kept["seconds_per_query"] = method["time"]["seconds_per_query"]
+            for direction in DIRECTIONS:
+                own = method[direction]
+                into = kept.setdefault(direction, {"queries": own["query_count"], "minus": {}})
+                for measure in KEPT:
+                    into[measure] = interval(own[measure])
+                if "minus_first" in own["r_at_1"]:
+                    into["minus"][reference] = interval(own["r_at_1"]["minus_first"])
+    return sorted(methods.values(), key=lambda method: policies.index(method["policy"]))
+
+
 def with_interval(numbers):
     return f"{numbers[0]:.1f} [{numbers[1]:.1f}, {numbers[2]:.1f}]"
 
 
 def gain(numbers):
-    """Against the first method, where there is one to compare with."""
-    if len(numbers) < 4:
+    """Of R@1 against another method, "=" where the interval says that it is none."""
+    if numbers is None:
         return ""
-    value, low, high = numbers[3]
-    return f"{value:+.1f} [{low:+.1f}, {high:+.1f}]"
+    value, low, high = numbers
+    equal = " =" if -EQUAL <= low and high <= EQUAL else ""
+    return f"{value:+.1f} [{low:+.1f}, {high:+.1f}]{equal}"
 
 
 def part_table(part, methods):
-    """R@1 both ways with intervals, R@20 of texts, and the difference to the first method."""
-    lines = [f"| {part} | T→I R@1 | minus first | R@20 | I→T R@1 | minus first |",
-             "|---|---|---|---|---|---|"]
+    """R@1 both ways with intervals and its difference to each reference, and R@20 of texts."""
+    references = sorted({r for m in methods for d in DIRECTIONS for r in m[d]["minus"]})
+    columns = [part]
+    for direction in ("T→I", "I→T"):
+        columns += [f"{direction} R@1"] + [f"minus {reference}" for reference in references]
+    columns += ["T→I R@20", "ms a query"]
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for method in methods:
-        text, image = (method[direction]["r_at_1"] for direction in DIRECTIONS)
-        twenty = method["text_to_image"]["r_at_20"][0]
-        lines.append(f"| {method_name(method)} | {with_interval(text)} | {gain(text)} | "
-                     f"{twenty:.1f} | {with_interval(image)} | {gain(image)} |")
+        cells = [method_name(method)]
+        for direction in DIRECTIONS:
+            own = method[direction]
+            cells.append(with_interval(own["r_at_1"]))
+            cells += [gain(own["minus"].get(reference)) for reference in references]
+        cells.append(f"{method['text_to_image']['r_at_20'][0]:.1f}")
+        seconds = method.get("seconds_per_query")
+        cells.append("" if seconds is None else f"{1000 * seconds:.3g}")
+        lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
-def hours(seconds):
+def duration(seconds):
     return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
 
 
@@ -71,7 +86,7 @@ def network_table(rows):
         if result is None:
             continue
         look = result["development"]
-        lines.append(f"| {name} | {result['steps']} | {hours(result['seconds'])} | "
+        lines.append(f"| {name} | {result['steps']} | {duration(result['seconds'])} | "
                      f"{result['machine']['cores']} x {result['machine']['processor']} | "
                      f"{'' if look is None else format(look['score'], '.1f')} |")
     return "\n".join(lines) + "\n" if len(lines) > 2 else ""
@@ -87,4 +102,7 @@ def tables(rows):
         text += f"\n**{name}**, {result['pool']}\n"
         for part, methods in result["parts"].items():
             text += "\n" + part_table(part, methods)
-    return text if text else "there are no results yet\n"
+    if not text:
+        return "there are no results yet\n"
+    return ("One seed: intervals of 95 % are over families of pictures, not over runs. \"=\": the "
+            f"difference lies within {EQUAL} points.\n\n" + text)

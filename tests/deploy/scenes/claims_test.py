@@ -9,12 +9,16 @@ import contextlib
 import io
 import json
 import os
+import signal
 import stat
+import subprocess
 import sys
+import time
 
 import cases
 import claims
 import report
+import runner
 
 FAKE = r"""#!/usr/bin/python3 -B
 import json, os, sys
@@ -32,8 +36,13 @@ def numbers(at_one):
     return {"value": at_one, "low": at_one - .1, "high": at_one + .1}
 if os.path.exists(folder + "/fail_" + words[0]):
     sys.exit(int(open(folder + "/fail_" + words[0]).read()))
+for flag in ("--corpus", "--development", "--candidates", "--matrix", "--pairs", "--protocol"):
+    for i, word in enumerate(words):
+        path = words[i + 1].split(":")[-1].split("=")[-1] if word == flag else "/"
+        if path != "whole" and not os.path.exists(path):
+            sys.exit("there is no " + path)
 if words[0] == "scenes":
-    split = value("--features")
+    split = value("--features") or "train"
     graphs = [{"id": split + "/0", "base": split + "/0", "change": "none", "slices": ["binding"],
                "captions": [{"en": "a dog"}]},
               {"id": split + "/1", "base": split + "/0", "change": "colours_swapped",
@@ -49,8 +58,10 @@ elif words[0] == "init-model":
     print("begun")
 elif words[0] == "learn":
     put(value("--store") + "/models/learnt/manifest.json", open(value("--recipe")).read())
-    put(value("--out") + "/metrics.jsonl", json.dumps({"event": "step", "steps": 7}) + "\n" +
-        json.dumps({"event": "development", "score": 41.5}) + "\n")
+    events = [{"event": "step", "steps": 7},
+              {"event": "development", "score": 41.5, "best": True},
+              {"event": "development", "score": 39, "best": False}]
+    put(value("--out") + "/metrics.jsonl", "".join(json.dumps(e) + "\n" for e in events))
     print("learnt")
 elif words[0] == "scores":
     put(value("--out"), "")
@@ -59,15 +70,21 @@ elif words[0] == "scores":
     put(os.path.dirname(value("--out")) + "/pairs.jsonl",
         "".join(json.dumps(l) + "\n" for l in lines))
 elif words[0] == "tables":
-    method = {"policy": "be", "depth": 0}
-    for direction in ("text_to_image", "image_to_text"):
-        method[direction] = {"query_count": 3}
-        for measure in ("r_at_1", "r_at_5", "r_at_10", "r_at_20", "mrr"):
-            method[direction][measure] = numbers(.5)
-    other = json.loads(json.dumps(method))
-    other.update({"policy": "be:ce", "depth": 20, "combination": "add_lambda", "lambda": .5})
-    other["text_to_image"]["r_at_1"]["minus_first"] = numbers(.125)
-    put(value("--json"), json.dumps({"tables": [{"methods": [method, other]}]}))
+    policies, methods = value("--policies").split(","), []
+    for policy in policies:
+        method = {"policy": policy, "depth": 20 if ":" in policy else 0,
+                  "time": {"seconds_per_query": .004}}
+        if ":" in policy:
+            method.update({"combination": "add_lambda", "lambda": .5})
+        for direction in ("text_to_image", "image_to_text"):
+            method[direction] = {"query_count": 3}
+            for measure in ("r_at_1", "r_at_5", "r_at_10", "r_at_20", "mrr"):
+                method[direction][measure] = numbers(.5)
+        if policy != policies[0]:
+            difference = {"value": .125, "low": .01, "high": .2} if ":" in policy else numbers(0)
+            method["text_to_image"]["r_at_1"]["minus_first"] = difference
+        methods.append(method)
+    put(value("--json"), json.dumps({"tables": [{"methods": methods}]}))
 """
 
 ROWS = {
@@ -75,6 +92,7 @@ ROWS = {
                  "cross": {"start": "bi", "recipe": "r", "retriever": "bi", "steps": 5}},
     "measures": {
         "both": {"pool": "test_1k", "policies": "be,be:ce", "lambdas": "0.5",
+                 "references": ["be", "be:ce"],
                  "matrices": {"be": {"network": "bi", "by": "embeddings"},
                               "ce": {"network": "cross", "by": "pairs", "behind": "be",
                                      "depth": 20}}},
@@ -92,6 +110,7 @@ class ClaimsTest(cases.Case):
         self.write("clone/rows.json", json.dumps(ROWS).encode())
         self.write("clone/recipes/r.yaml", b"retriever: $retriever\n")
         claims.HERE = os.path.join(self.folder, "clone")
+        claims.NETS = self.write("clone/net", b"one")
 
     def rows(self):
         return claims.Rows(os.path.join(claims.HERE, "rows.json"), claims.HERE)
@@ -133,10 +152,10 @@ class ClaimsTest(cases.Case):
         self.assertNotIn("--steps", bi)
         self.run_rows("cross")
         cross = self.calls("learn")[1]
-        weights = os.path.join(claims.HERE, "weights/bi")
+        weights = os.path.join(self.folder, "work/networks/bi")
         self.assertEqual(cross[cross.index("--start") + 1], weights)
         self.assertEqual(cross[cross.index("--steps") + 1], "5")
-        self.assertEqual(self.read("clone/weights/cross/manifest.json"), f"retriever: {weights}\n")
+        self.assertEqual(self.read("work/networks/cross/manifest.json"), f"retriever: {weights}\n")
         self.assertEqual(self.rows().result("cross")["development"]["score"], 41.5)
 
     def test_vocabularies_are_of_the_captions_that_are_learnt_from(self):
@@ -161,8 +180,12 @@ class ClaimsTest(cases.Case):
         self.assertEqual(report.tables(self.rows()), "there are no results yet\n")
         self.run_rows()
         text = report.tables(self.rows())
-        self.assertIn("| be | 50.0 [40.0, 60.0] |  | 50.0 |", text)
-        self.assertIn("| be:ce 20 add_lambda:0.5 | 50.0 [40.0, 60.0] | +12.5 [+2.5, +22.5] |", text)
+        self.assertIn("| all | T→I R@1 | minus be | minus be:ce | I→T R@1 |", text)
+        self.assertIn("| be:ce 20 add_lambda:0.5 | 50.0 [40.0, 60.0] | +12.5 [+1.0, +20.0] |  |",
+                      text)
+        self.assertIn("| be | 50.0 [40.0, 60.0] |  | +0.0 [-10.0, +10.0] |", text)
+        self.assertIn("| 50.0 | 4 |", text)
+        self.assertEqual(report.gain([0.1, -1.9, 2.0]), "+0.1 [-1.9, +2.0] =")
         self.assertIn("| bi | 7 | 0 min |", text)
 
     def test_what_ends_a_program_ends_the_row_and_leaves_no_result(self):
@@ -174,8 +197,63 @@ class ClaimsTest(cases.Case):
         self.write("bin/fail_learn", b"3")
         self.assertEqual(self.run_rows("bi")[0], 1)
 
+    def test_what_has_changed_is_scored_again(self):
+        self.run_rows()
+        scores, seen = len(self.calls("scores")), len(self.calls("scenes"))
+        os.remove(self.rows().result_path("both"))
+        self.run_rows()
+        self.assertEqual(len(self.calls("scores")), scores)
+        # Another bi-encoder: its matrix, and the one behind it.
+        self.write("work/networks/bi/manifest.json", b"another")
+        os.remove(self.rows().result_path("both"))
+        self.run_rows()
+        self.assertEqual(len(self.calls("scores")), scores + 2)
+        self.assertEqual(len(self.calls("scenes")), seen)
+        self.write("clone/net", b"another")
+        os.remove(self.rows().result_path("apart"))
+        self.run_rows()
+        self.assertGreater(len(self.calls("scenes")), seen)
+
+    def test_time_is_that_of_all_runs_of_a_row(self):
+        self.write("bin/fail_learn", b"75")
+        self.run_rows("bi")
+        before = float(self.read("work/bi.seconds"))
+        self.assertGreater(before, 0)
+        self.write("work/bi.seconds", b"7200")
+        os.remove(os.path.join(self.folder, "bin/fail_learn"))
+        self.run_rows("bi")
+        self.assertGreaterEqual(self.rows().result("bi")["seconds"], 7200)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "work/bi.seconds")))
+
+    def test_a_folder_is_one_run_s(self):
+        os.makedirs(os.path.join(self.folder, "work"))
+        with runner.lock(os.path.join(self.folder, "work")):
+            status, _, err = self.run_rows("bi")
+        self.assertEqual(status, 1)
+        self.assertIn("another run works in", err)
+
+    def test_a_signal_is_the_program_s_to_end_by(self):
+        # It writes what it has when it is told to end, and that is waited for.
+        script = self.write("slow", b"""#!/bin/sh
+trap 'echo written > "$1.done"; exit 75' TERM
+echo ready > "$1"
+while :; do sleep 0.05; done
+""")
+        os.chmod(script, stat.S_IRWXU)
+        mark = os.path.join(self.folder, "mark")
+        code = (f"import sys; sys.path.insert(0, {os.path.dirname(runner.__file__)!r}); import runner\n"
+                f"try:\n    runner.run([{script!r}, {mark!r}])\n"
+                "except runner.Failed as failure:\n    sys.exit(failure.status)")
+        with subprocess.Popen([sys.executable, "-B", "-c", code]) as own:
+            while not os.path.exists(mark):
+                time.sleep(0.01)
+            own.send_signal(signal.SIGINT)
+            self.assertEqual(own.wait(), 75)
+        self.assertTrue(os.path.exists(mark + ".done"))
+
     def test_rows_that_cannot_be_done_are_refused(self):
         self.assertEqual(self.run_rows("bo")[0], 2)
+        self.assertEqual(claims.main(["bi"], self.rows(), self.programs), 2)
         status, _, err = self.run_rows("cross")
         self.assertEqual(status, 1)
         self.assertIn("row cross needs bi, which has no result", err)
@@ -183,6 +261,10 @@ class ClaimsTest(cases.Case):
         self.write("clone/rows.json", json.dumps({"networks": {"a": {"start": "b"}},
                                                   "measures": {}}).encode())
         with self.assertRaisesRegex(claims.Failed, "needs b, which does not stand above it"):
+            self.rows()
+        self.write("clone/rows.json", json.dumps({"networks": {"a": {"setps": 3}},
+                                                  "measures": {}}).encode())
+        with self.assertRaisesRegex(claims.Failed, "row a has 'setps', which means nothing"):
             self.rows()
 
     def test_the_list_tells_what_is_missing(self):

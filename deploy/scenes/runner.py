@@ -1,0 +1,113 @@
+"""What claims.py needs of the machine: its programs, files and locks."""
+
+import fcntl
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+AGAIN = 75
+
+
+class Failed(Exception):
+    """What went wrong, for people; `status` is what the program ends with."""
+
+    def __init__(self, message, status=1):
+        super().__init__(message)
+        self.status = status
+
+
+def run(arguments):
+    """What the program prints.  Its progress goes to the terminal.  A signal that comes meanwhile
+    becomes its SIGTERM, and it ends as it does then: the trainer, with a checkpoint."""
+    asked = []
+    # In a group of its own: Ctrl-C reaches it once, through here.
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True,
+                          start_new_session=True) as child:
+        def stop(*_):
+            asked.append(True)
+            child.terminate()
+        before = {number: signal.signal(number, stop)
+                  for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        try:
+            out = child.communicate()[0]
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    if asked:
+        raise Failed("interrupted; the same command goes on", AGAIN)
+    if child.returncode != 0:
+        name = os.path.basename(arguments[0])
+        raise Failed(f"{name} {arguments[1]} ended with {child.returncode}",
+                     AGAIN if child.returncode == AGAIN else 1)
+    return out
+
+
+def write(path, text):
+    """The file appears whole or not at all."""
+    with open(path + ".tmp", "w", encoding="utf-8") as target:
+        target.write(text)
+    os.replace(path + ".tmp", path)
+
+
+def read(path):
+    """The text of a file, None if there is none."""
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as source:
+        return source.read()
+
+
+def lines_of(path):
+    """JSON, an object a line."""
+    with open(path, encoding="utf-8") as source:
+        return [json.loads(line) for line in source]
+
+
+def sum_of(path):
+    with open(path, "rb") as source:
+        return hashlib.sha256(source.read()).hexdigest()
+
+
+def made(path, key, make):
+    """Calls `make`, which writes `path`, unless that was made for the same key."""
+    if not os.path.exists(path) or read(path + ".key") != key:
+        if os.path.exists(path + ".key"):
+            os.remove(path + ".key")
+        make()
+        write(path + ".key", key)
+    return path
+
+
+def lock(folder):
+    """Until the program ends nobody else works in `folder`."""
+    handle = open(os.path.join(folder, "lock"), "w", encoding="utf-8")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise Failed(f"another run works in {folder}; wait for it") from error
+    return handle
+
+
+def machine():
+    """The processor's name and how many cores there are."""
+    text = read("/proc/cpuinfo") or ""
+    names = [line.split(":", 1)[1].strip() for line in text.splitlines()
+             if line.startswith("model name")]
+    return {"processor": names[0] if names else "unknown", "cores": len(os.sched_getaffinity(0))}
+
+
+def built_programs():
+    """Paths by name; installs and builds what is missing."""
+    subprocess.run([os.path.join(ROOT, "deploy/bazel/setup.sh"),
+                    os.path.join(HERE, "packages.txt")], check=True, stdout=sys.stderr)
+    names = ["trainer", "evaluator", "sightlinectl"]
+    subprocess.run(["bazel", "build", "--noshow_progress"] + [f"//services/{n}" for n in names],
+                   cwd=ROOT, check=True, stdout=sys.stderr)
+    binaries = subprocess.run(["bazel", "info", "bazel-bin"], cwd=ROOT, check=True, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.strip()
+    return {name: os.path.join(binaries, "services", name, name) for name in names}
