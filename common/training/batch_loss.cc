@@ -200,6 +200,7 @@ absl::StatusOr<Loss> OfMatrix(const Objective& objective, const BatchLossOptions
   TrainingWorld& world = *options.world;
   const WorldPart own = world.PartOf(count);
   const at::Tensor before = StatisticsOf(learner);
+  at::manual_seed(SeedOfProcess(SeedOf(options.seed, RandomStream::kDropout, 0), &world));
   const at::Tensor scores = ScoreRows(batch, own, learner, texts, images);
   ASSIGN_OR_RETURN(const GatheredRows all, world.GatherRows(scores));
   const at::Tensor leaf = all.rows.set_requires_grad(true);

@@ -40,24 +40,15 @@ ImageInput Replaced(const std::vector<ImageInput>& pictures, int64_t picture,
   return made;
 }
 
-// The caption as tags are looked for in it: its words, then what they are forms of.
+// The caption as tags are looked for in it: its words, then, apart, what they are forms of.
 std::vector<std::string> Mentioned(const std::vector<CaptionWord>& words) {
   std::vector<std::string> mentioned;
   for (const CaptionWord& word : words) mentioned.push_back(word.text);
+  mentioned.emplace_back("\n");
   for (const CaptionWord& word : words) {
     if (!word.lemma.empty()) mentioned.push_back(word.lemma);
   }
   return mentioned;
-}
-
-// Without a WordNet words are what stands between spaces.
-std::vector<CaptionWord> WordsOf(const WordNet* wordnet, const std::string& caption) {
-  if (wordnet != nullptr) return wordnet->WordsOf(caption);
-  std::vector<CaptionWord> words;
-  for (const absl::string_view word : absl::StrSplit(caption, ' ', absl::SkipEmpty())) {
-    words.push_back({absl::AsciiStrToLower(word), WordKind::kOther, ""});
-  }
-  return words;
 }
 
 bool MakesTexts(const TaskRecipe& task) {
@@ -70,7 +61,10 @@ bool MakesImages(const TaskRecipe& task) {
 
 }  // namespace
 
-absl::Status WrongMaker::CheckTags() const {
+absl::Status WrongMaker::Check() const {
+  if (MakesTexts(task_) && wordnet_ == nullptr) {
+    return absl::InvalidArgumentError("made_wrong makes texts, and there is no WordNet");
+  }
   const PairCorpus& corpus = pairs_.corpus();
   for (int64_t i = 0; i < corpus.picture_count(); ++i) {
     ASSIGN_OR_RETURN(const ImageInput picture, corpus.ReadPicture(i));
@@ -119,9 +113,13 @@ absl::StatusOr<MadeWrongItems> WrongMaker::Make(const DrawnBatch& batch, int64_t
     }
     if (MakesImages(task_)) {
       Random random(RowSeed(seed_, RandomStream::kHardImages, step, row));
-      const auto mentioned = Mentioned(WordsOf(wordnet_, pairs_.corpus().caption(caption)));
+      const std::string& text = pairs_.corpus().caption(caption);
+      const auto mentioned =
+          Mentioned(wordnet_ == nullptr ? SplitCaption(text) : wordnet_->WordsOf(text));
       const auto shown =
           of_batch.HardNegativeImage(row, mentioned, task_.replaced_regions, &random);
+      // Unchanged, it would be the right one among its own wrong ones.
+      if (absl::c_all_of(shown, [row](const RegionOf& at) { return at.picture == row; })) continue;
       ASSIGN_OR_RETURN(made.images.emplace_back(),
                        pairs_.learner().network->ReadImage(Replaced(pictures, row, shown)));
     }

@@ -19,7 +19,8 @@
 
 namespace sightline {
 
-// What is made of some rows of a batch; a caption of which no word can be replaced has none.
+// What is made of some rows of a batch: nothing of a caption of which no word, or a picture of
+// which no region can be replaced.
 struct MadeWrongItems {
   std::vector<std::vector<int32_t>> texts;  // token ids, special tokens included
   std::vector<ImageNumbers> images;
@@ -34,9 +35,9 @@ class WrongMaker {
              uint64_t seed)
       : pairs_(*pairs), wordnet_(wordnet), task_(*task), seed_(seed) {}
 
-  // Whether each picture has a tag for each of its regions, which is what is replaced:
-  // InvalidArgument, naming one that has not.
-  absl::Status CheckTags() const;
+  // Whether there is a WordNet, if it is needed, and each picture has a tag for each of its
+  // regions, which is what is replaced: InvalidArgument, naming a picture that has not.
+  absl::Status Check() const;
 
   // Of the rows `own` of the `step`-th batch; tags and regions come from all of the batch.  What is
   // made of a row depends on the batch, and on nothing else.  Errors as LearntPairs::ReadImage.

@@ -73,7 +73,7 @@ std::map<std::string, at::Tensor> NegativeMiner::State() {
 }
 
 bool NegativeMiner::CanBe(int64_t step) const {
-  return mined_step_ >= 0 && mined_step_ < step &&
+  return mined_step_ >= 0 && mined_step_ <= step &&
          AreItems(nearest_.pictures, pairs_.corpus().picture_count()) &&
          AreItems(nearest_.captions, pairs_.corpus().caption_count());
 }

@@ -156,6 +156,10 @@ std::string PairCorpus::Digest() const {
       add(captions_[picture.first_caption + i].text);
     }
     add("");
+    for (const std::string& tag : picture.item.tags) add(tag);
+    add("");
+    for (const std::string& word : picture.item.ocr_tokens) add(word);
+    add("");
   }
   return hash.Hex();
 }

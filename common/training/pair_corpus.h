@@ -33,8 +33,8 @@ struct PairCorpusOptions {
 class PairCorpus {
  public:
   // Pictures without a caption that is taken are left out, unless the options keep them.
-  // InvalidArgument for a corpus of pictures, corpora of different widths, an id of two pictures, or
-  // if no caption is taken; else as the readers.
+  // InvalidArgument for a corpus of pictures, corpora of different widths, an id of two pictures,
+  // or if no caption is taken; else as the readers.
   static absl::StatusOr<std::unique_ptr<PairCorpus>> Open(
       std::vector<std::unique_ptr<CorpusReader>> corpora, const PairCorpusOptions& options);
 
@@ -63,7 +63,7 @@ class PairCorpus {
   // InvalidArgument, naming one that has none.
   absl::Status CheckTellable() const;
 
-  // SHA-256 over ids and captions, in hex.
+  // SHA-256 over ids, captions, tags and words in the pictures, in hex.
   std::string Digest() const;
 
   // With tags and words to be read in it.  Errors as ReadRegions, and name the picture.

@@ -327,10 +327,12 @@ class RecipeTrainer {
   }
 
   std::string Describe() const {
-    return absl::StrCat("trainer=", kTrainerVersion, "\n", DescribeRecipe(recipe_),
-                        DescribeBundles(recipe_, job_.others), "start=", job_.start->id,
-                        "\nlearnt=", job_.learnt->Digest(), "\ndevelopment=",
-                        job_.development == nullptr ? "none" : job_.development->Digest(), "\n");
+    return absl::StrCat(
+        "trainer=", kTrainerVersion, "\n", DescribeRecipe(recipe_),
+        DescribeBundles(recipe_, job_.others),
+        "wordnet=", job_.wordnet == nullptr ? "none" : job_.wordnet->digest(),
+        "\nstart=", job_.start->id, "\nlearnt=", job_.learnt->Digest(),
+        "\ndevelopment=", job_.development == nullptr ? "none" : job_.development->Digest(), "\n");
   }
 
   // One process writes for all, which have the same.

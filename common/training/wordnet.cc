@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -13,6 +14,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/checksum.h"
 #include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
@@ -82,10 +84,13 @@ bool IsFunctionWord(absl::string_view word) {
 // A file of WordNet by its lines; those of the licence, which begin with spaces, are passed over.
 class WordNetFile {
  public:
-  static absl::StatusOr<WordNetFile> Read(absl::string_view folder, const std::string& name) {
+  // What is read becomes part of `digest`.
+  static absl::StatusOr<WordNetFile> Read(absl::string_view folder, const std::string& name,
+                                          std::string* digest) {
     WordNetFile file;
     file.path_ = JoinPath(folder, name);
     ASSIGN_OR_RETURN(file.text_, ReadFile(file.path_, kMostBytes));
+    *digest = Sha256Hex(absl::StrCat(*digest, Sha256Hex(file.text_)));
     return file;
   }
 
@@ -150,6 +155,7 @@ struct Opposite {
 
 absl::StatusOr<WordNet> WordNet::Read(absl::string_view folder) {
   WordNet wordnet;
+  RETURN_IF_ERROR(wordnet.ReadCounts(folder));
   for (int kind = 0; kind < 4; ++kind) {
     RETURN_IF_ERROR(wordnet.ReadIndex(folder, kind));
     RETURN_IF_ERROR(wordnet.ReadExceptions(folder, kind));
@@ -158,9 +164,26 @@ absl::StatusOr<WordNet> WordNet::Read(absl::string_view folder) {
   return wordnet;
 }
 
+// A line is a sense, "big%3:00:01::", its number and how often it is meant.
+absl::Status WordNet::ReadCounts(absl::string_view folder) {
+  ASSIGN_OR_RETURN(WordNetFile file, WordNetFile::Read(folder, "cntlist.rev", &digest_));
+  while (file.Next()) {
+    const std::pair<absl::string_view, absl::string_view> sense =
+        absl::StrSplit(file.Field(), absl::MaxSplits('%', 1));
+    RETURN_IF_ERROR(file.Skip(1));
+    ASSIGN_OR_RETURN(const int count, file.Number());
+    // 5 are adjectives that are like another one.
+    const int kind = sense.second.empty() ? 0 : sense.second[0] - '0';
+    if (kind < 1 || kind > 5) return file.Bad("is of no kind from 1 to 5, behind a %");
+    kinds_[kind == 5 ? 2 : kind - 1].counts[Written(sense.first)] += count;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WordNet::ReadIndex(absl::string_view folder, int kind) {
-  ASSIGN_OR_RETURN(WordNetFile file,
-                   WordNetFile::Read(folder, absl::StrCat("index.", kKinds[kind].suffix)));
+  ASSIGN_OR_RETURN(
+      WordNetFile file,
+      WordNetFile::Read(folder, absl::StrCat("index.", kKinds[kind].suffix), &digest_));
   while (file.Next()) {
     const std::string lemma = Written(file.Field());
     RETURN_IF_ERROR(file.Skip(2));  // kind, number of sets
@@ -173,7 +196,7 @@ absl::Status WordNet::ReadIndex(absl::string_view folder, int kind) {
 
 absl::Status WordNet::ReadExceptions(absl::string_view folder, int kind) {
   ASSIGN_OR_RETURN(WordNetFile file,
-                   WordNetFile::Read(folder, absl::StrCat(kKinds[kind].suffix, ".exc")));
+                   WordNetFile::Read(folder, absl::StrCat(kKinds[kind].suffix, ".exc"), &digest_));
   while (file.Next()) {
     const std::string form = Written(file.Field());
     const absl::string_view lemma = file.Field();
@@ -185,7 +208,7 @@ absl::Status WordNet::ReadExceptions(absl::string_view folder, int kind) {
 
 absl::Status WordNet::ReadAntonyms(absl::string_view folder, int kind) {
   ASSIGN_OR_RETURN(WordNetFile file,
-                   WordNetFile::Read(folder, absl::StrCat("data.", kKinds[kind].suffix)));
+                   WordNetFile::Read(folder, absl::StrCat("data.", kKinds[kind].suffix), &digest_));
   absl::flat_hash_map<std::string, std::vector<std::string>> sets;  // words by offset
   std::vector<Opposite> opposites;
   while (file.Next()) {
@@ -210,6 +233,7 @@ absl::Status WordNet::ReadAntonyms(absl::string_view folder, int kind) {
       opposites.push_back({words[own - 1], std::move(set), other});
     }
   }
+  absl::flat_hash_set<std::pair<std::string, std::string>> said;
   for (const Opposite& opposite : opposites) {
     const auto set = sets.find(opposite.other_set);
     const size_t place = opposite.other_word;
@@ -217,9 +241,8 @@ absl::Status WordNet::ReadAntonyms(absl::string_view folder, int kind) {
       return file.Bad(absl::StrCat("ends, and there is no word ", place, " at ", opposite.other_set,
                                    ", which is said to be the antonym of ", opposite.word));
     }
-    std::vector<std::string>& known = antonyms_[opposite.word];
     const std::string& other = set->second[place - 1];
-    if (!absl::c_linear_search(known, other)) known.push_back(other);
+    if (said.emplace(opposite.word, other).second) antonyms_[opposite.word].push_back(other);
   }
   return absl::OkStatus();
 }
@@ -227,7 +250,9 @@ absl::Status WordNet::ReadAntonyms(absl::string_view folder, int kind) {
 std::string WordNet::LemmaOf(const std::string& word, int kind) const {
   const Kind& own = kinds_[kind];
   const auto exception = own.exceptions.find(word);
-  if (exception != own.exceptions.end()) return exception->second;
+  if (exception != own.exceptions.end() && own.tagged_senses.contains(exception->second)) {
+    return exception->second;
+  }
   if (own.tagged_senses.contains(word)) return word;
   for (const Detachment& rule : DetachmentsOf(kind)) {
     absl::string_view stem = word;
@@ -238,32 +263,27 @@ std::string WordNet::LemmaOf(const std::string& word, int kind) const {
   return "";
 }
 
-CaptionWord WordNet::Understood(std::string word) const {
-  CaptionWord understood;
-  if (!IsFunctionWord(word)) {
-    int most = -1;
-    for (int kind = 0; kind < 4; ++kind) {
-      std::string lemma = LemmaOf(word, kind);
-      const auto senses = kinds_[kind].tagged_senses.find(lemma);
-      if (senses == kinds_[kind].tagged_senses.end() || senses->second <= most) continue;
-      most = senses->second;
-      understood.kind = kKinds[kind].kind;
-      understood.lemma = std::move(lemma);
-    }
+void WordNet::Understand(CaptionWord* word) const {
+  if (word->text.empty() || IsFunctionWord(word->text)) return;
+  std::pair<int64_t, int> most = {-1, -1};
+  for (int kind = 0; kind < 4; ++kind) {
+    const Kind& own = kinds_[kind];
+    std::string lemma = LemmaOf(word->text, kind);
+    const auto senses = own.tagged_senses.find(lemma);
+    if (senses == own.tagged_senses.end()) continue;
+    const auto count = own.counts.find(lemma);
+    const std::pair<int64_t, int> often = {count == own.counts.end() ? 0 : count->second,
+                                           senses->second};
+    if (often <= most) continue;
+    most = often;
+    word->kind = kKinds[kind].kind;
+    word->lemma = std::move(lemma);
   }
-  understood.text = std::move(word);
-  return understood;
 }
 
 std::vector<CaptionWord> WordNet::WordsOf(absl::string_view caption) const {
-  std::vector<CaptionWord> words;
-  for (const absl::string_view piece : absl::StrSplit(caption, ' ', absl::SkipEmpty())) {
-    size_t begin = 0, end = piece.size();
-    while (begin < end && absl::ascii_ispunct(piece[begin])) ++begin;
-    while (end > begin && absl::ascii_ispunct(piece[end - 1])) --end;
-    if (begin == end) continue;
-    words.push_back(Understood(absl::AsciiStrToLower(piece.substr(begin, end - begin))));
-  }
+  std::vector<CaptionWord> words = SplitCaption(caption);
+  for (CaptionWord& word : words) Understand(&word);
   return words;
 }
 

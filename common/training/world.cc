@@ -38,8 +38,8 @@ std::shared_ptr<::gloo::transport::Device> DeviceFor(const TrainingWorldOptions&
   if (!options.interface.empty()) {
     return c10d::ProcessGroupGloo::createDeviceForInterface(options.interface);
   }
-  // Processes that meet within a machine stay within it: its name may lead to nowhere.
-  if (options.host == "localhost" || absl::StartsWith(options.host, "127.")) {
+  // Processes of one machine stay within it: its name may lead to nowhere.
+  if (options.all_local) {
     return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
   }
   return c10d::ProcessGroupGloo::createDefaultDevice();
@@ -284,7 +284,9 @@ absl::StatusOr<std::string> TrainingWorld::TextOfFirst(const std::string& text) 
 absl::Status TrainingWorld::Agree(const absl::Status& own) {
   if (is_alone()) return own;
   if (!lost_.ok()) return own.ok() ? lost_ : own;
-  ASSIGN_OR_RETURN(const std::vector<int64_t> codes, NumbersOf(static_cast<int64_t>(own.code())));
+  const auto told_codes = NumbersOf(static_cast<int64_t>(own.code()));
+  if (!told_codes.ok()) return own.ok() ? told_codes.status() : own;
+  const std::vector<int64_t>& codes = *told_codes;
   const auto failed =
       std::find_if(codes.begin(), codes.end(), [](int64_t code) { return code != 0; });
   if (failed == codes.end()) return absl::OkStatus();

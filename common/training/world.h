@@ -2,8 +2,8 @@
 // LibTorch brings (c10d: a TCPStore where they meet, gloo's collectives between CPUs).
 //
 //   ASSIGN_OR_RETURN(const std::unique_ptr<TrainingWorld> world, TrainingWorld::Join(options));
-//   const WorldPart own = world->PartOf(batch);                  // what this process computes of
-//   it ASSIGN_OR_RETURN(const GatheredRows all, world->GatherRows(rows));
+//   const WorldPart own = world->PartOf(batch);  // what this process computes of it
+//   ASSIGN_OR_RETURN(const GatheredRows all, world->GatherRows(rows));
 //   ... whole.backward(); rows.backward(gradient of all, narrowed to what is own) ...
 //   RETURN_IF_ERROR(world->AddUp({gradients}));
 //

@@ -50,6 +50,10 @@ absl::StatusOr<TrainingWorldOptions> WorldOptionsOf(
   if (!port.has_value()) return Missing("MASTER_PORT", "WORLD_SIZE");
   options.host = *host;
   ASSIGN_OR_RETURN(options.port, NumberOf("MASTER_PORT", *port, 1, kMostPort));
+  // What MASTER_ADDR says does not tell: operators tell process 0 "localhost".
+  const std::string local = variable("LOCAL_WORLD_SIZE").value_or("1");
+  ASSIGN_OR_RETURN(const int local_size, NumberOf("LOCAL_WORLD_SIZE", local, 1, kMostProcesses));
+  options.all_local = local_size == options.size;
   options.interface = variable("GLOO_SOCKET_IFNAME").value_or("");
   options.launcher_keeps_store = variable("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
   if (options.launcher_keeps_store) {

@@ -30,7 +30,10 @@ struct TrainingWorldOptions {
   int size = 1;
   std::string host;
   int port = 0;
-  std::string interface;  // empty: the one behind this machine's name
+  std::string interface;  // empty: the loopback if all are local, else the one behind this
+                          // machine's name
+  // Whether all of them are of this machine.
+  bool all_local = false;
   // The meeting place is kept by who has started the processes, rather than by process 0, and what
   // they say there has this prefix.
   bool launcher_keeps_store = false;

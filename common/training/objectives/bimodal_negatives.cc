@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "common/training/draw_fitting.h"
 #include "common/training/objectives/masking.h"
@@ -14,6 +16,10 @@ namespace {
 
 const std::string& LemmaOf(const CaptionWord& word) {
   return word.lemma.empty() ? word.text : word.lemma;
+}
+
+std::string Written(const CaptionWord& word, absl::string_view written) {
+  return absl::StrCat(word.before, written.empty() ? word.text : written, word.after);
 }
 
 // What may stand in the place of `word`.
@@ -62,6 +68,21 @@ class Mentions {
 
 }  // namespace
 
+std::vector<CaptionWord> SplitCaption(absl::string_view caption) {
+  std::vector<CaptionWord> words;
+  for (const absl::string_view piece : absl::StrSplit(caption, ' ', absl::SkipEmpty())) {
+    size_t begin = 0, end = piece.size();
+    while (begin < end && absl::ascii_ispunct(piece[begin])) ++begin;
+    while (end > begin && absl::ascii_ispunct(piece[end - 1])) --end;
+    CaptionWord& word = words.emplace_back();
+    word.before = std::string(piece.substr(0, begin));
+    word.written = std::string(piece.substr(begin, end - begin));
+    word.after = std::string(piece.substr(end));
+    word.text = absl::AsciiStrToLower(word.written);
+  }
+  return words;
+}
+
 absl::optional<std::vector<std::string>> HardNegativeText(absl::Span<const CaptionWord> words,
                                                           absl::Span<const std::string> tags,
                                                           const Antonyms& antonyms, double share,
@@ -69,9 +90,14 @@ absl::optional<std::vector<std::string>> HardNegativeText(absl::Span<const Capti
   const std::vector<Replacement> all = DrawReplacements(words, tags, antonyms, random);
   if (all.empty()) return absl::nullopt;
   std::vector<std::string> text;
-  for (const CaptionWord& word : words) text.push_back(word.text);
+  for (const CaptionWord& word : words) text.push_back(Written(word, word.written));
   for (const int64_t chosen : ChoosePlaces(static_cast<int64_t>(all.size()), share, random)) {
-    text[all[chosen].place] = all[chosen].text;
+    const CaptionWord& word = words[all[chosen].place];
+    std::string other = all[chosen].text;
+    if (!word.written.empty() && absl::ascii_isupper(word.written[0])) {
+      other[0] = absl::ascii_toupper(other[0]);
+    }
+    text[all[chosen].place] = Written(word, other);
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "common/training/random.h"
@@ -19,17 +20,25 @@ namespace sightline {
 enum class WordKind { kOther, kNoun, kVerb, kAdjective, kAdverb };
 
 struct CaptionWord {
-  std::string text;  // as the caption has it
+  std::string text;  // in lower case, without what surrounds it
   WordKind kind = WordKind::kOther;
   std::string lemma;  // in the letters of tags and of the table of antonyms; empty: `text`
+  // As the caption has it: "(Dogs" before it is known as "dogs".
+  std::string before, written, after;
 };
+
+// The caption's words, which are what stands between spaces, without punctuation around it; of no
+// kind yet.
+std::vector<CaptionWord> SplitCaption(absl::string_view caption);
 
 // Of a word what means the opposite, WordNet's.
 using Antonyms = absl::flat_hash_map<std::string, std::vector<std::string>>;
 
-// The caption with words replaced, each that can be with probability `share` (0.5), at least one:
-// a noun by another one of `tags`, the detector's class names; a verb, adjective or adverb by an
-// antonym that it has.  nullopt if nothing can be replaced: such a caption has no hard negative.
+// The caption's pieces, as SplitCaption has parted them, with words replaced, each that can be with
+// probability `share` (0.5), at least one: a noun by another one of `tags`, the detector's class
+// names; a verb, adjective or adverb by an antonym that it has.  What surrounds a word stays, and
+// so does its capital: nothing but the words tells that the caption was made.  nullopt if nothing
+// can be replaced: such a caption has no hard negative.
 absl::optional<std::vector<std::string>> HardNegativeText(absl::Span<const CaptionWord> words,
                                                           absl::Span<const std::string> tags,
                                                           const Antonyms& antonyms, double share,

@@ -21,6 +21,7 @@ inline std::vector<TrainingWorldOptions> OptionsOfWorld(int size,
   TrainingWorldOptions one;
   one.size = size;
   one.host = "127.0.0.1";
+  one.all_local = true;
   one.port = (*ChooseFreePorts(1))[0];
   one.timeout = timeout;
   std::vector<TrainingWorldOptions> all(size, one);

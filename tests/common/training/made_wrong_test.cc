@@ -11,6 +11,7 @@
 #include "common/models/trainable.h"
 #include "tests/common/models/tiny_families.h"
 #include "tests/common/training/made_up_pairs.h"
+#include "tests/common/training/recipe_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -25,15 +26,16 @@ class Fixture {
   Fixture() {
     for (const TinyFamily& family : TinyFamilies()) {
       if (family.manifest.family() != "vldeformer") continue;
-      learner_ = *LoadTrainable(MakeTinyBundle(dir_.File("store"), family), {});
+      start_ = MakeTinyBundle(dir_.File("store"), family);
+      learner_ = *LoadTrainable(start_, {});
       width_ = TinyImage(family, 0).regions.feature_size;
     }
     // Both a "big" and a "red" thing, the adjective of which alone has an antonym.
     Put("index.noun", "fish n 1 0 1 1 01\nbird n 1 0 1 1 02\ntree n 1 0 1 1 03\n");
     Put("index.adj", "big a 1 0 1 1 04\nred a 1 0 1 1 05\n");
     Put("data.adj", "04 00 a 01 big 0 001 ! 05 a 0101 |\n05 00 a 01 blue 0 000 |\n");
-    for (const char* name : {"index.verb", "index.adv", "data.verb", "data.adv", "noun.exc",
-                             "verb.exc", "adj.exc", "adv.exc"}) {
+    for (const char* name : {"cntlist.rev", "index.verb", "index.adv", "data.verb", "data.adv",
+                             "noun.exc", "verb.exc", "adj.exc", "adv.exc"}) {
       Put(name, "");
     }
     wordnet_ = std::make_unique<WordNet>(*WordNet::Read(dir_.File("wordnet")));
@@ -84,6 +86,37 @@ class Fixture {
     return shown;
   }
 
+  // Weights after a few steps.
+  std::string Learnt(MadeWrong made) {
+    RecipeJob job;
+    job.recipe.tasks = {task};
+    job.recipe.tasks[0].objective = "decomposed";
+    job.recipe.tasks[0].batch = 3;
+    job.recipe.tasks[0].made_wrong = made;
+    if (made == MadeWrong::kNone || made == MadeWrong::kImages) {
+      job.recipe.tasks[0].replaced_words = TaskRecipe().replaced_words;
+    }
+    if (made == MadeWrong::kNone) {
+      job.recipe.tasks[0].replaced_regions = TaskRecipe().replaced_regions;
+    } else {
+      job.recipe.wordnet = dir_.File("wordnet");
+    }
+    job.recipe.steps = 4;
+    job.recipe.rate.peak = 1e-3;
+    job.recipe.dropout = 0;
+    job.start = &start_;
+    job.wordnet = wordnet_.get();
+    job.learnt = corpus_.get();
+    job.store = dir_.File("store");
+    job.device = "cpu";
+    job.threads = 1;
+    RecipeNotes notes;
+    const auto result = TrainByRecipe(job, &notes, CallContext::Unbounded());
+    INFO(result.status());
+    REQUIRE(result.ok());
+    return *ReadFile(result->bundle.FilePath(kWeightsFile));
+  }
+
   TaskRecipe task;
   std::unique_ptr<LearntPairs> pairs;
 
@@ -97,6 +130,7 @@ class Fixture {
   std::unique_ptr<TrainableNetwork> learner_;
   std::unique_ptr<WordNet> wordnet_;
   std::unique_ptr<PairCorpus> corpus_;
+  ModelBundle start_;
   int width_ = 0;
 };
 
@@ -130,6 +164,24 @@ TEST_CASE_METHOD(Fixture, "each process makes its rows as one process does") {
   }
 }
 
+TEST_CASE_METHOD(Fixture, "a picture of which no region can be replaced is none") {
+  // All of the batch is one picture's kind.
+  const auto made = Maker().Make({{0, 0}, {0, 0}}, 0, {0, 2});
+  REQUIRE(made.ok());
+  REQUIRE(made->images.empty());
+}
+
+TEST_CASE_METHOD(Fixture, "a run learns from them, and equal runs equally") {
+  std::set<std::string> weights;
+  for (const MadeWrong made :
+       {MadeWrong::kNone, MadeWrong::kTexts, MadeWrong::kImages, MadeWrong::kBoth}) {
+    weights.insert(Learnt(made));
+  }
+  REQUIRE(weights.size() == 4);
+  weights.insert(Learnt(MadeWrong::kBoth));
+  REQUIRE(weights.size() == 4);
+}
+
 TEST_CASE_METHOD(Fixture, "texts or images alone are what is asked for") {
   task.made_wrong = MadeWrong::kTexts;
   REQUIRE(Made().images.empty());
@@ -140,9 +192,9 @@ TEST_CASE_METHOD(Fixture, "texts or images alone are what is asked for") {
 }
 
 TEST_CASE_METHOD(Fixture, "a picture without a tag for each region is named") {
-  REQUIRE(Maker().CheckTags().ok());
+  REQUIRE(Maker().Check().ok());
   Corpus(/*tags=*/2);
-  REQUIRE_THAT(std::string(Maker().CheckTags().message()),
+  REQUIRE_THAT(std::string(Maker().Check().message()),
                Catch::Contains("0 has 2 tags and 3 regions"));
 }
 

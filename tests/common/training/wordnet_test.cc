@@ -19,15 +19,20 @@ class Fixture {
   Fixture() {
     Put("index.noun",
         "dog n 2 2 @ ~ 2 2 02084071 10114209  \nman n 1 0 1 1 00000001\n"
-        "box n 1 0 1 1 00000002\nrun n 1 0 1 1 00000003\nin n 1 0 1 0 00000004\n"
+        "box n 1 0 1 1 00000002\nrun n 1 0 1 1 00000003\nwhite n 2 0 2 2 00000020\nin n 1 0 1 0 "
+        "00000004\n"
         "tall n 1 0 1 0 00000005\nlife_jacket n 1 0 1 0 00000006\n");
     Put("index.verb",
         "run v 3 0 3 3 00000007 00000008 00000009\nrise v 1 1 ! 1 1 00000010\n"
         "fall v 1 1 ! 1 1 00000011\nlike v 1 0 1 1 00000012\n");
     Put("index.adj",
+        "white a 2 0 2 2 00000021\n"
         "tall a 1 1 ! 1 1 00000013\nshort a 1 1 ! 1 1 00000014\n"
         "low a 1 1 ! 1 1 00000014\n");
     Put("index.adv", "well r 1 1 ! 1 1 00000015\nbadly r 1 1 ! 1 1 00000016\n");
+    Put("cntlist.rev",
+        "run%2:38:00:: 1 9\nrun%1:04:00:: 1 2\nwhite%1:07:00:: 1 16\n"
+        "white%3:00:01:: 1 70\nwhite%5:00:00:pale:00 2 6\n");
     Put("noun.exc", "oxen ox\n");
     Put("verb.exc", "ran run\nrose rise\n");
     Put("adj.exc", "");
@@ -71,7 +76,11 @@ class Fixture {
   TempDir dir;
 };
 
-TEST_CASE_METHOD(Fixture, "a word is of the kind in which it has the most senses") {
+TEST_CASE_METHOD(Fixture, "a word is of the kind in which it is meant most often") {
+  REQUIRE(Word("white").kind == WordKind::kAdjective);
+}
+
+TEST_CASE_METHOD(Fixture, "of words that no text has, it is that of the most senses") {
   REQUIRE(Word("dog").kind == WordKind::kNoun);
   REQUIRE(Word("run").kind == WordKind::kVerb);
   REQUIRE(Word("tall").kind == WordKind::kAdjective);
@@ -94,7 +103,7 @@ TEST_CASE_METHOD(Fixture, "forms are known by exceptions and by rules, nearest t
   is("rising", WordKind::kVerb, "rise");
   is("taller", WordKind::kAdjective, "tall");
   is("best", WordKind::kAdverb, "well");
-  // The exception names a word that there is not.
+  // The exception names a word that there is not, nor is there another.
   is("oxen", WordKind::kOther, "");
 }
 
@@ -103,11 +112,23 @@ TEST_CASE_METHOD(Fixture, "function words are no nouns, whatever WordNet has") {
   REQUIRE(Word("3").kind == WordKind::kOther);
 }
 
-TEST_CASE_METHOD(Fixture, "captions lose their punctuation and capitals") {
+TEST_CASE_METHOD(Fixture, "words are known without what surrounds them, which they keep") {
   const std::vector<CaptionWord> words = Read().WordsOf(" The dogs' \"Box\" -- ran! ");
-  std::vector<std::string> texts;
-  for (const CaptionWord& word : words) texts.push_back(word.text);
-  REQUIRE(texts == std::vector<std::string>{"the", "dogs", "box", "ran"});
+  std::vector<std::string> texts, whole;
+  for (const CaptionWord& word : words) {
+    texts.push_back(word.text);
+    whole.push_back(word.before + word.written + word.after);
+  }
+  REQUIRE(texts == std::vector<std::string>{"the", "dogs", "box", "", "ran"});
+  REQUIRE(whole == std::vector<std::string>{"The", "dogs'", "\"Box\"", "--", "ran!"});
+  REQUIRE(words[2].kind == WordKind::kNoun);
+}
+
+TEST_CASE_METHOD(Fixture, "another WordNet has another digest") {
+  const std::string digest = Read().digest();
+  REQUIRE(Read().digest() == digest);
+  Put("cntlist.rev", "run%2:38:00:: 1 8\n");
+  REQUIRE(Read().digest() != digest);
 }
 
 TEST_CASE_METHOD(Fixture, "antonyms are of the very words that WordNet names") {
@@ -128,6 +149,8 @@ TEST_CASE_METHOD(Fixture, "what is not in WordNet's form is refused by file and 
   Refuses("index.noun", "dog n 2 x\n", "'x' is no number");
   Refuses("index.noun", "dog n 2 70000 @\n", "'70000' is no number");
   Refuses("index.noun", "dog n 2 9 @ ~ 2 2\n", "ends too early");
+  Refuses("cntlist.rev", "run 1 2\n", "is of no kind");
+  Refuses("cntlist.rev", "run%9:1 1 2\n", "is of no kind");
   Refuses("verb.exc", "ran\n", "names no word");
   Refuses("data.adj", "00000013 00 a 01 tall 0 001 ! 00000014 a 0101\n", "no word 1 at 00000014");
   Refuses("data.adj", "00000013 00 a 01 tall 0 001 ! 00000013 a 0201\n", "has no word 2");

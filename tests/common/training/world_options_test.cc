@@ -45,6 +45,13 @@ TEST_CASE("a launcher says who this is and where the others are met") {
   REQUIRE(options->port == 29500);
   REQUIRE(options->interface.empty());
   REQUIRE_FALSE(options->launcher_keeps_store);
+  REQUIRE_FALSE(options->all_local);
+  // Whatever process 0 is called: operators tell it that it is localhost.
+  environment["MASTER_ADDR"] = "localhost";
+  environment["LOCAL_WORLD_SIZE"] = "2";
+  REQUIRE_FALSE(Read(environment)->all_local);
+  environment["LOCAL_WORLD_SIZE"] = "3";
+  REQUIRE(Read(environment)->all_local);
 
   environment["GLOO_SOCKET_IFNAME"] = "eth1";
   environment["TORCHELASTIC_USE_AGENT_STORE"] = "True";
@@ -77,6 +84,7 @@ TEST_CASE("what is missing or out of its range is named, with its value") {
   REQUIRE(absl::StrContains(message(with("RANK", "-1")), "RANK is '-1'"));
   REQUIRE(absl::StrContains(message(with("WORLD_SIZE", "0")), "WORLD_SIZE is '0'"));
   REQUIRE(absl::StrContains(message(with("WORLD_SIZE", "99999")), "WORLD_SIZE is '99999'"));
+  REQUIRE(absl::StrContains(message(with("LOCAL_WORLD_SIZE", "0")), "LOCAL_WORLD_SIZE is '0'"));
   REQUIRE(absl::StrContains(message(with("WORLD_SIZE", "two")), "WORLD_SIZE is 'two'"));
   REQUIRE(absl::StrContains(message(with("MASTER_PORT", "65536")), "MASTER_PORT is '65536'"));
   REQUIRE(absl::StrContains(message(with("MASTER_PORT", "0")), "MASTER_PORT is '0'"));

@@ -32,6 +32,18 @@ Antonyms Table() {
   return {{"big", {"small", "little"}}, {"quietly", {"loudly"}}};
 }
 
+TEST_CASE("what surrounds a word stays, and so does its capital") {
+  std::vector<CaptionWord> words = SplitCaption("Big (Dogs), they say.");
+  REQUIRE(words.size() == 4);
+  words[0].kind = WordKind::kAdjective;
+  words[1].kind = WordKind::kNoun;
+  words[1].lemma = "dog";
+  Random random(3);
+  const Antonyms antonyms = {{"big", {"small"}}};
+  const Words text = *HardNegativeText(words, Words{"dog", "tree"}, antonyms, 1, &random);
+  REQUIRE(text == Words{"Small", "(Tree),", "they", "say."});
+}
+
 TEST_CASE("nouns become other tags, other words their antonyms, each half of the time") {
   std::map<std::string, int64_t> changed, drawn;
   constexpr int64_t kDraws = 2000;
