@@ -1,5 +1,6 @@
 #include "common/evaluation/evaluation_pool.h"
 
+#include <functional>
 #include <unordered_map>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
@@ -18,6 +20,7 @@ namespace sightline {
 namespace {
 
 constexpr int kMaxFolds = 1000;
+constexpr int kMaxPools = 100'000;
 
 // Whether an image is in a set of rows.
 using Chosen = std::vector<bool>;
@@ -80,19 +83,24 @@ class NamedImages {
     return chosen;
   }
 
-  // Of each line those that it names.
-  absl::StatusOr<std::vector<Chosen>> Lines(absl::string_view text) const {
-    std::vector<Chosen> lines;
+  // Calls `use` with what each line names.
+  absl::Status EachLine(absl::string_view text,
+                        const std::function<absl::Status(int number, const Chosen&)>& use) const {
     int number = 0;
     for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-      Chosen chosen(count_);
       ++number;
+      if (absl::StripAsciiWhitespace(line).empty()) continue;
+      if (number > kMaxPools) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("line ", number, ": there are more than ", kMaxPools, " pools"));
+      }
+      Chosen chosen(count_);
       for (const absl::string_view id : absl::StrSplit(line, '\t')) {
         RETURN_IF_ERROR(Add(id, number, &chosen));
       }
-      if (!absl::StripAsciiWhitespace(line).empty()) lines.push_back(std::move(chosen));
+      RETURN_IF_ERROR(use(number, chosen));
     }
-    return lines;
+    return absl::OkStatus();
   }
 
  private:
@@ -107,11 +115,11 @@ class NamedImages {
     const auto row = rows_.find(std::string(id));
     if (row == rows_.end()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(place, ": image '", id, "' is no row of the matrix"));
+          absl::StrCat(place, ": image '", EscapeUnlessPrintable(id), "' is no row of the matrix"));
     }
     if ((*chosen)[row->second]) {
       return absl::InvalidArgumentError(
-          absl::StrCat(place, ": image '", id, "' stands there twice"));
+          absl::StrCat(place, ": image '", EscapeUnlessPrintable(id), "' stands there twice"));
     }
     (*chosen)[row->second] = true;
     return absl::OkStatus();
@@ -208,8 +216,11 @@ absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
       break;
     }
     case PoolKind::kPools: {
-      ASSIGN_OR_RETURN(const std::vector<Chosen> lines, NamedImages(items).Lines(text));
-      for (const Chosen& line : lines) pools.push_back(PoolOf(items, line, line));
+      RETURN_IF_ERROR(
+          NamedImages(items).EachLine(text, [&](int number, const Chosen& chosen) -> absl::Status {
+            pools.push_back(PoolOf(items, chosen, chosen));
+            return CheckNotEmpty(absl::StrCat(protocol.name, ", line ", number), pools.back());
+          }));
       break;
     }
   }

@@ -9,8 +9,7 @@
 //   distractors   queries are of the images that a file names, candidates are all: COCO-full and
 //                 Flickr-full of LightningDOT, 20k distractors of "Retrieve Fast, Rerank Smart"
 //   pools         those that a file names, each by itself and all averaged: whether pictures that
-//   are
-//                 nearly alike are told apart
+//                 are nearly alike are told apart
 #ifndef SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_
 #define SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_
 

@@ -89,7 +89,8 @@ absl::Status CheckSoftLabels(absl::Span<const float> labels, int64_t classes) {
   for (int64_t first = 0; first < count; first += classes) {
     float sum = 0;
     for (const float x : labels.subspan(first, classes)) {
-      if (!Inside(x)) {
+      // Not even by rounding: its logarithm is taken.
+      if (!Inside(x) || x < 0) {
         return absl::InvalidArgumentError(
             absl::StrCat("has the soft label ", x, " at region ", first / classes,
                          "; wanted probabilities, each within [0, 1]"));

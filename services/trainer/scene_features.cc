@@ -24,6 +24,7 @@
 namespace sightline {
 namespace {
 
+constexpr absl::string_view kNothingTag = "background";
 constexpr int64_t kSeenAtOnce = 16;  // pictures, by a thread
 constexpr int64_t kPartSize = 512;   // pictures whose regions are in memory
 constexpr int64_t kMostRegionBytes =
@@ -35,13 +36,12 @@ uint64_t SeedOfBoxes(uint64_t seed, SceneSplit split, int64_t place) {
   return SplitMix64(of_split ^ static_cast<uint64_t>(place));
 }
 
-// Each once, by the surest region that shows it.
+// One of each region, as detectors have it.
 std::vector<std::string> TagsOf(const SceneRegions& seen) {
   std::vector<std::string> tags;
   for (const int region_class : seen.classes) {
-    if (region_class == kNothing) continue;
-    std::string tag(Nouns()[NounOfClass(region_class)].singular);
-    if (std::find(tags.begin(), tags.end(), tag) == tags.end()) tags.push_back(std::move(tag));
+    const bool nothing = region_class == kNothing;
+    tags.emplace_back(nothing ? kNothingTag : Nouns()[NounOfClass(region_class)].singular);
   }
   return tags;
 }
@@ -65,7 +65,7 @@ RegionSet WithAppendedBoxes(const RegionSet& regions) {
 
 class FeaturesRun {
  public:
-  FeaturesRun(const std::vector<ScenePicture>& pictures, SceneSplit split,
+  FeaturesRun(absl::Span<const ScenePicture> pictures, SceneSplit split,
               const SceneFeaturesJob& job, Progress* progress, const CallContext& call)
       : pictures_(pictures),
         split_(split),
@@ -83,18 +83,24 @@ class FeaturesRun {
     }
     RETURN_IF_ERROR(RemoveParts());
     RETURN_IF_ERROR(MakeDirectories(folder_));
-    progress_.Begin(absl::StrCat("see ", Name(split_)), "pictures", PictureCount());
-    for (int64_t part = 0; part < PartCount(); ++part) RETURN_IF_ERROR(WritePart(part));
-    progress_.End();
-    RETURN_IF_ERROR(Merge());
-    return RemoveParts();
+    const absl::Status made = Make();
+    // What a run leaves that was ended would look like a corpus.
+    const absl::Status removed = RemoveParts();
+    return made.ok() ? removed : made;
   }
 
  private:
+  absl::Status Make() {
+    progress_.Begin(absl::StrCat("see ", Name(split_)), "pictures", PictureCount());
+    for (int64_t part = 0; part < PartCount(); ++part) RETURN_IF_ERROR(WritePart(part));
+    progress_.End();
+    return Merge();
+  }
+
   int64_t PictureCount() const { return static_cast<int64_t>(pictures_.size()); }
   int64_t PartCount() const { return (PictureCount() + kPartSize - 1) / kPartSize; }
   std::string PartPath(int64_t part) const {
-    return JoinPath(folder_, absl::StrFormat("%06d.regions", part));
+    return JoinPath(folder_, absl::StrFormat("%06d.part", part));
   }
 
   absl::Status RemoveParts() const {
@@ -162,7 +168,7 @@ class FeaturesRun {
         });
   }
 
-  const std::vector<ScenePicture>& pictures_;
+  const absl::Span<const ScenePicture> pictures_;
   const SceneSplit split_;
   const SceneFeaturesJob& job_;
   Progress& progress_;
@@ -172,7 +178,7 @@ class FeaturesRun {
 
 }  // namespace
 
-absl::Status WriteSceneFeatures(const std::vector<ScenePicture>& pictures, SceneSplit split,
+absl::Status WriteSceneFeatures(absl::Span<const ScenePicture> pictures, SceneSplit split,
                                 const SceneFeaturesJob& job, Progress* progress,
                                 const CallContext& call) {
   return FeaturesRun(pictures, split, job, progress, call).Run();

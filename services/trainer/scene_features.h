@@ -28,15 +28,16 @@ struct SceneFeaturesJob {
 };
 
 // Writes <split>.regions into the directory, or <split>.boxed.regions with appended boxes.  Of each
-// picture, in the order of the ids: its captions in all languages, its split, as tags the nouns
-// that the detector sees, as OCR token the word that is drawn in; twelve regions, the surest first,
-// with features in float16, boxes, confidences and soft labels.
+// picture, in the order of the ids: its captions in all languages, its split, as OCR token the
+// word that is drawn in; twelve regions in the order of their proposals, with features in float16,
+// boxes, confidences and soft labels, and as tags the noun that the detector sees in each of them,
+// or "background".
 //
-// The file appears whole or not at all; parts of it lie in a folder beside it until then.  The same
-// pictures and job give the same boxes, and the same numbers up to the detector's rounding.
-// InvalidArgument for no pictures; errors as CompositionOf, Compose, Detect, the disk, and the
-// call.
-absl::Status WriteSceneFeatures(const std::vector<ScenePicture>& pictures, SceneSplit split,
+// The file appears whole or not at all; parts of it lie in a folder beside it until the call ends.
+// The same pictures and job give the same boxes, and the same numbers up to the detector's
+// rounding. InvalidArgument for no pictures; errors as CompositionOf, Compose, Detect, the disk,
+// and the call.
+absl::Status WriteSceneFeatures(absl::Span<const ScenePicture> pictures, SceneSplit split,
                                 const SceneFeaturesJob& job, Progress* progress,
                                 const CallContext& call);
 

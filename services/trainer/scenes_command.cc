@@ -31,7 +31,7 @@ struct ScenesFlags {
   SceneOptions options;
   std::vector<std::string> painted, seen;
   bool append_boxes = false;
-  absl::optional<int64_t> threads;
+  absl::optional<int64_t> first, threads;
 };
 
 Flags DefineFlags(ScenesFlags* values) {
@@ -60,6 +60,8 @@ Flags DefineFlags(ScenesFlags* values) {
                "with --features: six numbers of its box behind each region's 256, for a model that "
                "reads no boxes",
                &values->append_boxes);
+  flags.Int("first", "with --features: see so many pictures of each split alone, the first ones", 1,
+            kMost, &values->first);
   flags.Int("threads", "that paint and see; default: the cores there are", 1, limits::kMaxThreads,
             &values->threads);
   return flags;
@@ -107,8 +109,9 @@ absl::StatusOr<WantedSplits> WantedSplitsOf(const ScenesFlags& flags) {
   WantedSplits wanted;
   ASSIGN_OR_RETURN(wanted.painted, SplitsOf("paint", flags.painted));
   ASSIGN_OR_RETURN(wanted.seen, SplitsOf("features", flags.seen));
-  if (flags.append_boxes && wanted.seen.empty()) {
-    return absl::InvalidArgumentError("--append-boxes says how --features are written; give that");
+  if ((flags.append_boxes || flags.first.has_value()) && wanted.seen.empty()) {
+    return absl::InvalidArgumentError(
+        "--append-boxes and --first say how --features are written; give that");
   }
   return wanted;
 }
@@ -127,7 +130,9 @@ absl::Status See(const ScenesFlags& flags, const WantedSplits& wanted, const Sce
   job.threads = static_cast<int>(flags.threads.value_or(UsableCores()));
   Progress progress(Progress::OnStandardError(), Clock::Real());
   for (const SceneSplit split : wanted.seen) {
-    RETURN_IF_ERROR(WriteSceneFeatures(set[static_cast<int>(split)], split, job, &progress, call));
+    auto pictures = absl::MakeConstSpan(set[static_cast<int>(split)]);
+    if (flags.first.has_value()) pictures = pictures.subspan(0, *flags.first);
+    RETURN_IF_ERROR(WriteSceneFeatures(pictures, split, job, &progress, call));
   }
   return absl::OkStatus();
 }

@@ -25,8 +25,10 @@ namespace {
 constexpr int64_t kMeasuredPictures = 200;  // of each kind
 constexpr uint64_t kMeasuredSeed = 2;
 
+constexpr int64_t kMostWeightBytes = 64 << 20;
+
 struct ScenesNetFlags {
-  std::string out;
+  std::string out, measured;
   int64_t steps = RegionNetJob().steps;
   uint64_t seed = RegionNetJob().seed;
   int threads = UsableCores();
@@ -35,6 +37,8 @@ struct ScenesNetFlags {
 Flags DefineFlags(ScenesNetFlags* values) {
   Flags flags;
   flags.String("out", "FILE", "the weights, as safetensors", &values->out);
+  flags.String("measure", "FILE", "train nothing: tell how much the net of FILE sees",
+               &values->measured);
   flags.Int("steps", "of 168 crops each; default 2400", 1, 1'000'000, &values->steps);
   flags.Int("seed", "of all that is drawn; default 1", 0, std::numeric_limits<int64_t>::max(),
             &values->seed);
@@ -60,6 +64,12 @@ absl::StatusOr<std::string> TrainAndMeasure(const ScenesNetFlags& flags) {
   ShutdownSignals signals;
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
   ASSIGN_OR_RETURN(const DrawingSet drawings, ReadSceneDrawings());
+  if (!flags.measured.empty()) {
+    ASSIGN_OR_RETURN(const std::string weights, ReadFile(flags.measured, kMostWeightBytes));
+    return Measure(weights, drawings, call);
+  }
+  // Before an hour's work, not behind it.
+  ASSIGN_OR_RETURN(const std::unique_ptr<AtomicFile> out, AtomicFile::Create(flags.out));
   RegionNetJob job;
   job.drawings = &drawings;
   job.steps = flags.steps;
@@ -67,7 +77,8 @@ absl::StatusOr<std::string> TrainAndMeasure(const ScenesNetFlags& flags) {
   job.threads = flags.threads;
   Progress progress(Progress::OnStandardError(), Clock::Real());
   ASSIGN_OR_RETURN(const std::string weights, TrainRegionNet(job, &progress, call));
-  RETURN_IF_ERROR(WriteFileAtomically(flags.out, weights));
+  RETURN_IF_ERROR(out->WriteAt(0, weights));
+  RETURN_IF_ERROR(out->Commit());
   ASSIGN_OR_RETURN(const std::string report, Measure(weights, drawings, call));
   return absl::StrCat(report, Sha256Hex(weights), "  ", flags.out, "\n");
 }
@@ -80,8 +91,8 @@ int RunScenesNet(const std::vector<std::string>& args, const Console& console) {
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kScenesNetCommand, &flags, args, console, &words, &status)) return status;
-  if (values.out.empty() || !words.empty()) {
-    return UsageError(kScenesNetCommand, "give --out FILE", console);
+  if (values.out.empty() == values.measured.empty() || !words.empty()) {
+    return UsageError(kScenesNetCommand, "give --out FILE or --measure FILE", console);
   }
   const absl::StatusOr<std::string> report = TrainAndMeasure(values);
   if (absl::IsCancelled(report.status())) {

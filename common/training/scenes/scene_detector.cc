@@ -4,7 +4,6 @@
 #include <c10/core/InferenceMode.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "common/base/status_macros.h"
@@ -49,21 +48,14 @@ void AppendBox(const PixelBox& box, std::vector<float>* boxes) {
 // Of the view whose crops begin at `first`.
 SceneRegions RegionsOf(const SceneView& view, int64_t first, const SeenCrops& seen) {
   const auto count = static_cast<int64_t>(view.proposals.size());
-  const auto confidence = [&](int64_t i) {
-    const float* const row = seen.soft_labels.data_ptr<float>() + (first + i) * kRegionClasses;
-    return std::clamp(1 - row[kNothing], 0.0f, 1.0f);
-  };
-  std::vector<int64_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return confidence(a) > confidence(b); });
   SceneRegions found;
   found.regions.count = count;
   found.regions.feature_size = kRegionFeatures;
-  for (const int64_t i : order) {
+  for (int64_t i = 0; i < count; ++i) {
+    const float* const labels = seen.soft_labels.data_ptr<float>() + (first + i) * kRegionClasses;
     AppendRow(seen.features, first + i, &found.regions.features);
     AppendBox(view.proposals[i].box, &found.regions.boxes);
-    found.regions.confidences.push_back(confidence(i));
+    found.regions.confidences.push_back(std::clamp(1 - labels[kNothing], 0.0f, 1.0f));
     AppendRow(seen.soft_labels, first + i, &found.soft_labels);
     found.classes.push_back(seen.classes.data_ptr<int>()[first + i]);
     found.tints.push_back(seen.tints.data_ptr<int>()[first + i]);

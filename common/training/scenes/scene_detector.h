@@ -19,8 +19,8 @@
 
 namespace sightline {
 
-// What is seen of a picture: a region of each of its proposals, the surest ones first, equally sure
-// ones in the order of the proposals.
+// What is seen of a picture: a region of each of its proposals, in their order, which says nothing.
+// An order by confidence would be another one on another CPU, where two are equal but for rounding.
 struct SceneRegions {
   // Features of kRegionFeatures numbers from -1 to 1, boxes, and as confidence the probability that
   // there is something.

@@ -153,7 +153,8 @@ TEST_CASE("pools are those that the lines of a file name, and may share an image
   REQUIRE(ProblemOf("pools:f", Items(5, 1), "\n") == "pools:f names no image");
   MatrixItems bare = Items(2, 1);
   bare.captions.pop_back();
-  REQUIRE(ProblemOf("pools:f", bare, "i0\ni1") == "pools:f: no caption is left to ask with");
+  REQUIRE(ProblemOf("pools:f", bare, "i0\ni1") ==
+          "pools:f, line 2: no caption is left to ask with");
 }
 
 TEST_CASE("a protocol's file is read, and named in what is wrong with it") {

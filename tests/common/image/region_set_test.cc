@@ -74,6 +74,8 @@ TEST_CASE("sizes are held to the limit without overflow") {
 }
 
 TEST_CASE("soft labels are rows of probabilities that add up to 1") {
+  // Its logarithm is taken.
+  REQUIRE_FALSE(CheckSoftLabels(std::vector<float>{1.005f, -0.005f}, 2).ok());
   REQUIRE(CheckSoftLabels({0.25f, 0.75f, 1, 0}, 2).ok());
   REQUIRE(CheckSoftLabels({0.25f, 0.7451f}, 2).ok());
   REQUIRE(CheckSoftLabels({}, 2).ok());

@@ -110,7 +110,9 @@ TEST_CASE_METHOD(Fixture, "a split's pictures become a corpus of regions") {
     std::set<std::string> languages;
     for (const CorpusCaption& caption : item.captions) languages.insert(caption.language);
     REQUIRE(languages == std::set<std::string>{"de", "en", "es", "fr"});
-    REQUIRE(item.tags == std::vector<std::string>{std::string(Nouns()[5].singular)});
+    REQUIRE(item.tags.size() == kProposals);
+    REQUIRE(item.tags.front() == Nouns()[5].singular);
+    REQUIRE(item.tags.back() == "background");
     const std::string& word = pictures()[i].graph.word.text;
     REQUIRE(item.ocr_tokens ==
             (word.empty() ? std::vector<std::string>() : std::vector<std::string>{word}));
@@ -169,6 +171,7 @@ TEST_CASE_METHOD(Fixture,
   const CallContext call = CallContext::Unbounded();
   call.cancellation()->Cancel();
   REQUIRE(absl::IsCancelled(Write(call)));
+  REQUIRE_FALSE(FileExists(dir.File("validation.regions.parts")));
   REQUIRE_FALSE(FileExists(dir.File("validation.regions")));
   REQUIRE(absl::IsInvalidArgument(
       WriteSceneFeatures({}, SceneSplit::kTrain, job, &progress, CallContext::Unbounded())));

@@ -38,6 +38,9 @@ TEST_CASE_METHOD(Fixture,
   REQUIRE_THAT(out_.str(), Catch::Contains("\nnew_drawing      nouns") &&
                                Catch::Contains("\nnew_combination  nouns") &&
                                Catch::Contains("  " + path + "\n"));
+  const std::string written = out_.str();
+  REQUIRE(Run({"--measure", path}) == kSuccess);
+  REQUIRE(written.find(out_.str()) == 0);
 }
 
 TEST_CASE_METHOD(Fixture, "mistakes of the command line are told") {
@@ -45,6 +48,7 @@ TEST_CASE_METHOD(Fixture, "mistakes of the command line are told") {
   REQUIRE_THAT(err_.str(), Catch::Contains("give --out FILE"));
   REQUIRE(Run({"--out", dir.File("x"), "--steps", "0"}) == kUsageError);
   REQUIRE_THAT(err_.str(), Catch::Contains("steps"));
+  REQUIRE(Run({"--out", dir.File("x"), "--measure", dir.File("y")}) == kUsageError);
   REQUIRE_FALSE(FileExists(dir.File("x")));
 }
 

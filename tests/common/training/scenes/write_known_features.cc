@@ -15,14 +15,7 @@ int main() {
   const std::vector<SceneView> views = KnownViews();
   const auto seen = (*detector)->Detect(views);
   for (size_t v = 0; v < views.size(); ++v) {
-    for (const Proposal& proposal : views[v].proposals) {
-      // The regions come by confidence.
-      size_t place = 0;
-      const auto same = [&](const PixelBox& box) {
-        return box.x == proposal.box.x && box.y == proposal.box.y &&
-               box.width == proposal.box.width && box.height == proposal.box.height;
-      };
-      while (!same((*seen)[v].proposals[place].box)) ++place;
+    for (size_t place = 0; place < views[v].proposals.size(); ++place) {
       for (int i = 0; i < kRegionFeatures; ++i) {
         absl::PrintF("%s%.4f", i == 0 ? "" : " ",
                      (*seen)[v].regions.features[place * kRegionFeatures + i]);
