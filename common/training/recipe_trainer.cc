@@ -176,12 +176,11 @@ class RecipeTrainer {
     if (miner_ == nullptr) return absl::OkStatus();
     const absl::Time begin = call_.clock()->Now();
     const int64_t mined_before = miner_->mined_step();
-    const absl::Status own = miner_->MineIfDue(step_, call_);
-    const absl::Status mined = world_.Agree(own);
-    // What another process's failure made useless is of no step that was done, so no checkpoint can
-    // have it.
-    if (!own.ok()) RETURN_IF_ERROR(WriteCheckpointUnlessDone());
-    RETURN_IF_ERROR(mined);
+    const absl::Status mined = world_.Agree(miner_->MineIfDue(step_, call_));
+    if (!mined.ok()) {
+      RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+      return mined;
+    }
     // Each mines, rather than wait for one to; but what is near by rounding is to be the same.
     if (miner_->mined_step() != mined_before) {
       RETURN_IF_ERROR(world_.TakeFromFirst(TensorsOf(miner_->State())));

@@ -1,6 +1,7 @@
 // Hard negatives of a small batch: fish, birds and trees, in front of a VLDeformer.
 #include "common/training/made_wrong.h"
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -150,8 +151,12 @@ TEST_CASE_METHOD(Fixture, "what the caption mentions is replaced, the rest by it
     }
   }
   // Nothing of the second picture is mentioned by the first one's caption.
-  const auto made = Maker().Make({{0, 2}, {1, 2}}, 0, {0, 1});
-  REQUIRE(ShownBy(made->images[0]) == std::vector<float>{2, 2, 2});
+  const auto made = [this] { return Maker().Make({{0, 2}, {1, 2}}, 0, {0, 1})->images; };
+  REQUIRE(made().empty());
+  task.replaced_regions = 0.34;
+  const std::vector<float> shown = ShownBy(made().at(0));
+  REQUIRE(std::count(shown.begin(), shown.end(), 2.0f) == 2);
+  REQUIRE(std::count(shown.begin(), shown.end(), 3.0f) == 1);
 }
 
 TEST_CASE_METHOD(Fixture, "each process makes its rows as one process does") {
