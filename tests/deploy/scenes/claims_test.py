@@ -13,7 +13,6 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 
 import cases
 import claims
@@ -235,18 +234,20 @@ class ClaimsTest(cases.Case):
     def test_a_signal_is_the_program_s_to_end_by(self):
         # It writes what it has when it is told to end, and that is waited for.
         script = self.write("slow", b"""#!/bin/sh
-trap 'echo written > "$1.done"; exit 75' TERM
+trap 'kill $!; echo written > "$1.done"; exit 75' TERM
+sleep 1000 &
 echo ready > "$1"
-while :; do sleep 0.05; done
+wait
 """)
         os.chmod(script, stat.S_IRWXU)
         mark = os.path.join(self.folder, "mark")
+        os.mkfifo(mark)
         code = (f"import sys; sys.path.insert(0, {os.path.dirname(runner.__file__)!r}); import runner\n"
                 f"try:\n    runner.run([{script!r}, {mark!r}])\n"
                 "except runner.Failed as failure:\n    sys.exit(failure.status)")
         with subprocess.Popen([sys.executable, "-B", "-c", code]) as own:
-            while not os.path.exists(mark):
-                time.sleep(0.01)
+            with open(mark, encoding="utf-8") as ready:
+                self.assertEqual(ready.read(), "ready\n")
             own.send_signal(signal.SIGINT)
             self.assertEqual(own.wait(), 75)
         self.assertTrue(os.path.exists(mark + ".done"))
