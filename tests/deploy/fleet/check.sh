@@ -6,7 +6,7 @@
 # Each process has a network namespace of its own on one bridge, a name server gives the names of
 # the manifests' headless Services the addresses that pods have at the moment, configurations are
 # those of deploy/kubernetes and of fleet.py, and pods start and end as the manifests say.  The
-# questions come from loadtest, which balances over the routers by their name, at half of what
+# questions come from loadtest, which balances over the routers by their name, at a third of what
 # the fleet bears.  What is done meanwhile: restarts, a drain, kills, a publication and its
 # rollback, more and fewer replicas, names that move, an object store that is away (actions.py).
 #
