@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "common/base/clean_text.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/formats/npy.h"
 #include "common/formats/zip_archive.h"
 #include "common/image/region_set.h"
@@ -24,8 +25,9 @@ constexpr absl::string_view kSuffix = ".npz";
 constexpr absl::string_view kFeatures = "features";
 constexpr absl::string_view kBoxes = "norm_bb";
 constexpr absl::string_view kConfidences = "conf";
-// Of the folder's files, in order, that are tried for the width of its features, and of
-// those that can be read.
+constexpr absl::string_view kSoftLabels = "soft_labels";
+// Of the folder's files, in order, that are tried for the width of its features and the classes of
+// its soft labels, and of those that can be read.
 constexpr size_t kMostTried = 100;
 constexpr int kMostAsked = 15;
 constexpr int64_t kMaxTriedBytes = int64_t{256} << 20;
@@ -76,13 +78,20 @@ absl::Status WrongShape(absl::string_view name, const NpyArray& array, absl::str
       "array ", name, " has the shape (", absl::StrJoin(array.shape, ", "), "), wanted ", wanted));
 }
 
-absl::Status ReadFeatures(const ZipArchive& archive, int64_t max_bytes, RegionSet& regions) {
-  ASSIGN_OR_RETURN(const auto features, ReadArray(archive, kFeatures, max_bytes));
+absl::StatusOr<std::unique_ptr<OwnedArray>> ReadFeatureArray(const ZipArchive& archive,
+                                                             int64_t max_bytes) {
+  ASSIGN_OR_RETURN(auto features, ReadArray(archive, kFeatures, max_bytes));
   const std::vector<int64_t>& shape = features->array.shape;
   if (shape.size() != 2) {
     return WrongShape(kFeatures, features->array, "regions x numbers");
   }
   RETURN_IF_ERROR(CheckRegionSizes(shape[0], shape[1], max_bytes));
+  return features;
+}
+
+absl::Status ReadFeatures(const ZipArchive& archive, int64_t max_bytes, RegionSet& regions) {
+  ASSIGN_OR_RETURN(const auto features, ReadFeatureArray(archive, max_bytes));
+  const std::vector<int64_t>& shape = features->array.shape;
   regions.count = shape[0];
   regions.feature_size = static_cast<int>(shape[1]);
   regions.features = NpyValues(features->array);
@@ -131,24 +140,76 @@ std::vector<float> Reordered(const std::vector<float>& values, int each,
   return reordered;
 }
 
-// The confidences are finite.
-void SortByConfidence(RegionSet& regions) {
-  const std::vector<float>& confidences = regions.confidences;
-  if (std::is_sorted(confidences.rbegin(), confidences.rend())) return;
+// The regions' indices in falling order of their confidences, which are finite; none if they are in
+// it, or have none.
+std::vector<int64_t> RowsByConfidence(const std::vector<float>& confidences) {
+  if (std::is_sorted(confidences.rbegin(), confidences.rend())) return {};
   std::vector<int64_t> rows(confidences.size());
   std::iota(rows.begin(), rows.end(), 0);
   std::stable_sort(rows.begin(), rows.end(),
                    [&](int64_t a, int64_t b) { return confidences[a] > confidences[b]; });
+  return rows;
+}
+
+void SortByConfidence(RegionSet& regions) {
+  const std::vector<int64_t> rows = RowsByConfidence(regions.confidences);
+  if (rows.empty()) return;
   regions.features = Reordered(regions.features, regions.feature_size, rows);
   if (!regions.boxes.empty()) regions.boxes = Reordered(regions.boxes, 4, rows);
   if (!regions.box_sizes.empty()) regions.box_sizes = Reordered(regions.box_sizes, 2, rows);
-  regions.confidences = Reordered(confidences, 1, rows);
+  regions.confidences = Reordered(regions.confidences, 1, rows);
 }
 
-absl::StatusOr<RegionSet> ReadNpz(const CorpusItem& item, int64_t max_bytes) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadPictureFile(item.path, max_bytes));
-  return ParseNpzRegions(bytes, max_bytes);
+absl::StatusOr<ZipArchive> ParseArchive(absl::string_view bytes) {
+  absl::StatusOr<ZipArchive> archive = ZipArchive::Parse(bytes);
+  if (!archive.ok()) return absl::InvalidArgumentError(archive.status().message());
+  return archive;
 }
+
+struct NpzSoftLabels {
+  int classes = 0;            // 0: the archive has no array of them
+  std::vector<float> values;  // of the regions in falling order of confidence
+};
+
+absl::StatusOr<NpzSoftLabels> ReadLabels(absl::string_view bytes, int64_t max_bytes) {
+  ASSIGN_OR_RETURN(const ZipArchive archive, ParseArchive(bytes));
+  RegionSet regions;
+  ASSIGN_OR_RETURN(const auto features, ReadFeatureArray(archive, max_bytes));
+  regions.count = features->array.shape[0];
+  RETURN_IF_ERROR(ReadConfidences(archive, max_bytes, regions));
+  RETURN_IF_ERROR(CheckConfidences(regions.confidences));
+  if (FindArray(archive, kSoftLabels) == nullptr) return NpzSoftLabels();
+  ASSIGN_OR_RETURN(const auto labels, ReadArray(archive, kSoftLabels, max_bytes));
+  const std::vector<int64_t>& shape = labels->array.shape;
+  if (shape.size() != 2 || shape[0] != regions.count) {
+    return WrongShape(kSoftLabels, labels->array, absl::StrCat("(", regions.count, ", classes)"));
+  }
+  RETURN_IF_ERROR(Within(kSoftLabels, CheckRegionSizes(shape[0], shape[1], max_bytes)));
+  NpzSoftLabels read = {static_cast<int>(shape[1]), NpyValues(labels->array)};
+  RETURN_IF_ERROR(CheckSoftLabels(read.values, read.classes));
+  const std::vector<int64_t> rows = RowsByConfidence(regions.confidences);
+  if (!rows.empty()) read.values = Reordered(read.values, read.classes, rows);
+  return read;
+}
+
+// What the first files of a folder say of all of them.
+struct NpzWidths {
+  int features = 0;
+  int soft_labels = 0;  // classes
+};
+
+// The most frequent number, of equally frequent ones that which was so first.
+class MostCommon {
+ public:
+  void Add(int value) {
+    if (++counts_[value] > counts_[value_]) value_ = value;
+  }
+  int value() const { return value_; }
+
+ private:
+  std::map<int, int> counts_;
+  int value_ = 0;
+};
 
 // Takes the first items of a folder, and then ends the listing with Cancelled.
 class FirstItems : public ListingSink {
@@ -168,40 +229,65 @@ class FirstItems : public ListingSink {
   std::vector<CorpusItem> items_;
 };
 
+absl::StatusOr<NpzWidths> WidthsOf(const CorpusItem& item) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadPictureFile(item.path, kMaxTriedBytes));
+  ASSIGN_OR_RETURN(const RegionSet regions, ParseNpzRegions(bytes, kMaxTriedBytes));
+  // Labels that are no probabilities are no reason to refuse the regions.
+  const absl::StatusOr<NpzSoftLabels> labels = ReadLabels(bytes, kMaxTriedBytes);
+  return NpzWidths{regions.feature_size, labels.ok() ? labels->classes : 0};
+}
+
 class NpzReader : public CorpusReader {
  public:
-  NpzReader(const FolderOptions& options, int feature_size)
-      : options_(options), feature_size_(feature_size) {}
+  NpzReader(const FolderOptions& options, const NpzWidths& widths)
+      : options_(options), widths_(widths) {}
 
-  int region_feature_size() const override { return feature_size_; }
+  int region_feature_size() const override { return widths_.features; }
+  int soft_label_count() const override { return widths_.soft_labels; }
 
   absl::Status ListTo(ListingSink& sink) const override { return ListFolder(options_, sink); }
 
   absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t max_bytes) const override {
-    ASSIGN_OR_RETURN(RegionSet regions, ReadNpz(item, max_bytes));
-    if (regions.feature_size == feature_size_) return regions;
+    ASSIGN_OR_RETURN(const std::string bytes, ReadPictureFile(item.path, max_bytes));
+    ASSIGN_OR_RETURN(RegionSet regions, ParseNpzRegions(bytes, max_bytes));
+    if (regions.feature_size == widths_.features) return regions;
     return absl::InvalidArgumentError(absl::StrCat("has region features of ", regions.feature_size,
                                                    " numbers; most of its folder's have ",
-                                                   feature_size_));
+                                                   widths_.features));
+  }
+
+  absl::StatusOr<std::vector<float>> ReadSoftLabels(const CorpusItem& item,
+                                                    int64_t max_bytes) const override {
+    if (widths_.soft_labels == 0) return std::vector<float>();
+    ASSIGN_OR_RETURN(const std::string bytes, ReadPictureFile(item.path, max_bytes));
+    ASSIGN_OR_RETURN(NpzSoftLabels labels, ReadLabels(bytes, max_bytes));
+    if (labels.classes == widths_.soft_labels) return std::move(labels.values);
+    return absl::InvalidArgumentError(absl::StrCat("has soft labels of ", labels.classes,
+                                                   " classes; most of its folder's have ",
+                                                   widths_.soft_labels));
   }
 
  private:
   const FolderOptions options_;
-  const int feature_size_;
+  const NpzWidths widths_;
 };
 
 }  // namespace
 
 absl::StatusOr<RegionSet> ParseNpzRegions(absl::string_view bytes, int64_t max_bytes) {
-  const absl::StatusOr<ZipArchive> archive = ZipArchive::Parse(bytes);
-  if (!archive.ok()) return absl::InvalidArgumentError(archive.status().message());
+  ASSIGN_OR_RETURN(const ZipArchive archive, ParseArchive(bytes));
   RegionSet regions;
-  RETURN_IF_ERROR(ReadFeatures(*archive, max_bytes, regions));
-  RETURN_IF_ERROR(ReadBoxes(*archive, max_bytes, regions));
-  RETURN_IF_ERROR(ReadConfidences(*archive, max_bytes, regions));
+  RETURN_IF_ERROR(ReadFeatures(archive, max_bytes, regions));
+  RETURN_IF_ERROR(ReadBoxes(archive, max_bytes, regions));
+  RETURN_IF_ERROR(ReadConfidences(archive, max_bytes, regions));
   RETURN_IF_ERROR(CheckRegionSet(regions));
   SortByConfidence(regions);
   return regions;
+}
+
+absl::StatusOr<std::vector<float>> ParseNpzSoftLabels(absl::string_view bytes, int64_t max_bytes) {
+  ASSIGN_OR_RETURN(NpzSoftLabels labels, ReadLabels(bytes, max_bytes));
+  return std::move(labels.values);
 }
 
 absl::StatusOr<std::unique_ptr<CorpusReader>> NewNpzReader(const FolderOptions& options) {
@@ -211,20 +297,22 @@ absl::StatusOr<std::unique_ptr<CorpusReader>> NewNpzReader(const FolderOptions& 
   const absl::Status listed = ListFolder(npz, first);
   if (!listed.ok() && !absl::IsCancelled(listed)) return listed;
   std::string reason = "it has none";
-  std::map<int, int> files;  // by their width
-  int most_common = 0, readable = 0;
+  MostCommon features, soft_labels;
+  int readable = 0;
   for (size_t i = 0; i < first.items().size() && readable < kMostAsked; ++i) {
-    const absl::StatusOr<RegionSet> regions = ReadNpz(first.items()[i], kMaxTriedBytes);
-    if (regions.ok()) {
+    const absl::StatusOr<NpzWidths> widths = WidthsOf(first.items()[i]);
+    if (widths.ok()) {
       ++readable;
-      const int width = regions->feature_size;
-      if (++files[width] > files[most_common]) most_common = width;
+      features.Add(widths->features);
+      soft_labels.Add(widths->soft_labels);
     } else if (i == 0) {
       reason = absl::StrCat(EscapeUnlessPrintable(first.items()[i].path), ": ",
-                            regions.status().message());
+                            widths.status().message());
     }
   }
-  if (readable > 0) return std::make_unique<NpzReader>(npz, most_common);
+  if (readable > 0) {
+    return std::make_unique<NpzReader>(npz, NpzWidths{features.value(), soft_labels.value()});
+  }
   return absl::InvalidArgumentError(absl::StrCat("none of the ", kSuffix, " files below ",
                                                  options.root, " can be read: ", reason));
 }

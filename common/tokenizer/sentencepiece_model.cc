@@ -9,33 +9,20 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/base/utf8.h"
+#include "common/tokenizer/sentencepiece_fields.h"
 
 namespace sightline {
+
+using namespace sentencepiece_fields;  // NOLINT: the format's numbers, in the file of the format
+
 namespace {
 
 constexpr size_t kMaxPieces = 1'000'000;
 constexpr size_t kMaxPieceBytes = 512;
 
-// Field numbers of sentencepiece_model.proto, and its values that matter.
-constexpr uint64_t kModelPieces = 1;
-constexpr uint64_t kModelTrainerSpec = 2;
-constexpr uint64_t kModelNormalizerSpec = 3;
-constexpr uint64_t kPieceText = 1;
-constexpr uint64_t kPieceScore = 2;
-constexpr uint64_t kPieceType = 3;
-constexpr uint64_t kTrainerModelType = 3;
-constexpr uint64_t kTrainerWhitespaceAsSuffix = 24;
-constexpr uint64_t kNormalizerCharsmap = 2;
-constexpr uint64_t kNormalizerDummyPrefix = 3;
-constexpr uint64_t kNormalizerExtraWhitespaces = 4;
-constexpr uint64_t kNormalizerEscapeWhitespaces = 5;
-constexpr uint64_t kUnigram = 1;
-
 absl::Status ModelError(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("SentencePiece model: ", what));
 }
-
-enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 struct Field {
   uint64_t number = 0;

@@ -1,5 +1,5 @@
-// A model file of SentencePiece (sentencepiece_model.proto of its release), read by hand: its
-// library carries a protobuf of its own under the names of ours, so no process can have
+// A model file of SentencePiece (sentencepiece_model.proto of its release), read and written by
+// hand: its library carries a protobuf of its own under the names of ours, so no process can have
 // both, and it trusts what a model file says.
 #ifndef SIGHTLINE_COMMON_TOKENIZER_SENTENCEPIECE_MODEL_H_
 #define SIGHTLINE_COMMON_TOKENIZER_SENTENCEPIECE_MODEL_H_
@@ -36,6 +36,9 @@ struct SentencePieceModel {
 // without a finite score; and for what XLM-R's model has not: an algorithm other than the
 // unigram model, pieces that are user defined or stand for bytes, white space as a suffix.
 absl::StatusOr<SentencePieceModel> ParseSentencePieceModel(absl::string_view bytes);
+
+// The file that is read as `model`, by SentencePiece's library too; a unigram model.
+std::string SerializeSentencePieceModel(const SentencePieceModel& model);
 
 }  // namespace sightline
 

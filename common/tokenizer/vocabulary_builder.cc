@@ -1,6 +1,7 @@
 #include "common/tokenizer/vocabulary_builder.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -64,15 +65,14 @@ class TokenList {
 }  // namespace
 
 absl::Status VocabularyBuilder::Add(absl::string_view text) {
-  ASSIGN_OR_RETURN(std::vector<std::string> words, SplitIntoWords(text, options_.lowercase));
-  word_count_ += static_cast<int64_t>(words.size());
-  for (std::string& word : words) ++words_[std::move(word)].own;
+  ASSIGN_OR_RETURN(const std::vector<std::string> words, SplitIntoWords(text, options_.lowercase));
+  for (const std::string& word : words) RETURN_IF_ERROR(own_.Add(word));
   return absl::OkStatus();
 }
 
 absl::Status VocabularyBuilder::AddBackground(absl::string_view text) {
-  ASSIGN_OR_RETURN(std::vector<std::string> words, SplitIntoWords(text, options_.lowercase));
-  for (std::string& word : words) ++words_[std::move(word)].background;
+  ASSIGN_OR_RETURN(const std::vector<std::string> words, SplitIntoWords(text, options_.lowercase));
+  for (const std::string& word : words) RETURN_IF_ERROR(background_.Add(word));
   return absl::OkStatus();
 }
 
@@ -83,11 +83,19 @@ absl::Status VocabularyBuilder::AddAlphabet(absl::string_view text) {
 }
 
 absl::StatusOr<std::vector<std::string>> VocabularyBuilder::Build() const {
+  struct Counts {
+    int64_t own = 0;
+    int64_t background = 0;
+  };
+  std::map<absl::string_view, Counts> words;
+  for (const auto& [word, count] : own_.counts()) words[word].own = count;
+  for (const auto& [word, count] : background_.counts()) words[word].background = count;
   std::set<std::string> characters = alphabet_;
   // By descending counts, then bytewise.
   std::vector<std::tuple<int64_t, int64_t, std::string>> frequent;
-  PairMerger merger(JoinPieces, /*distinct=*/false);
-  for (const auto& [word, counts] : words_) {
+  std::vector<CountedWord> spelled;
+  for (const auto& [view, counts] : words) {
+    const std::string word(view);
     const std::vector<std::string> of_word = Characters(word);
     if (of_word.size() > kMaxWordCharacters) continue;
     AddBareCharacters(of_word, &characters);
@@ -96,7 +104,7 @@ absl::StatusOr<std::vector<std::string>> VocabularyBuilder::Build() const {
     } else if (counts.own + counts.background >= options_.min_count) {
       frequent.emplace_back(0, -(counts.own + counts.background), word);
     }
-    merger.AddWord(of_word, /*count=*/1);
+    spelled.push_back({word, counts.own + counts.background});
   }
   const size_t base = std::size(kSpecialTokens) + 2 * characters.size();
   if (base > static_cast<size_t>(options_.max_size)) {
@@ -116,6 +124,10 @@ absl::StatusOr<std::vector<std::string>> VocabularyBuilder::Build() const {
   for (const auto& [own, background, word] : frequent) {
     if (tokens.size() >= for_words) break;
     tokens.Add(word);
+  }
+  PairMerger merger(JoinPieces, /*distinct=*/false);
+  for (const CountedWord& word : MostFrequentWords(std::move(spelled))) {
+    merger.AddWord(Characters(word.text), /*count=*/1);
   }
   while (!tokens.full()) {
     const auto piece = merger.MergeMostFrequent(options_.min_count);

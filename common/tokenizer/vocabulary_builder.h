@@ -14,12 +14,11 @@
 // translation of rare words with subword units", 2016): of all neighbours in all words the
 // most frequent pair becomes one piece, again and again.  Every distinct word counts once,
 // since a word to come is one more kind of word, not one more use of a frequent one.  Ties
-// go to the piece that is bytewise smaller.
+// go to the piece that is bytewise smaller.  Words too rare for MostFrequentWords teach none.
 #ifndef SIGHTLINE_COMMON_TOKENIZER_VOCABULARY_BUILDER_H_
 #define SIGHTLINE_COMMON_TOKENIZER_VOCABULARY_BUILDER_H_
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/tokenizer/word_counter.h"
 
 namespace sightline {
 
@@ -47,7 +47,8 @@ class VocabularyBuilder {
   explicit VocabularyBuilder(const VocabularyOptions& options) : options_(options) {}
 
   // Counts the words of `text`, split as WordPiece splits them.  InvalidArgument if it is
-  // not UTF-8; then nothing of it is counted.
+  // not UTF-8; then nothing of it is counted.  ResourceExhausted for too many different words
+  // (word_counter.h).
   absl::Status Add(absl::string_view text);
 
   // The same of a text that is not the corpus's own, such as a dictionary's: its words become
@@ -60,7 +61,7 @@ class VocabularyBuilder {
   absl::Status AddAlphabet(absl::string_view text);
 
   // Words counted so far by Add, repetitions included.
-  int64_t word_count() const { return word_count_; }
+  int64_t word_count() const { return own_.total(); }
 
   // Equal texts, in whatever order, give equal tokens.  InvalidArgument if not even the
   // special tokens and the characters fit into max_size.
@@ -68,13 +69,8 @@ class VocabularyBuilder {
 
  private:
   const VocabularyOptions options_;
-  struct Counts {
-    int64_t own = 0;
-    int64_t background = 0;
-  };
-  std::map<std::string, Counts> words_;
+  WordCounter own_, background_;
   std::set<std::string> alphabet_;
-  int64_t word_count_ = 0;
 };
 
 }  // namespace sightline

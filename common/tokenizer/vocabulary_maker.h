@@ -14,7 +14,11 @@
 // special ones (vocab.py of its release takes those of at least four occurrences).  Words that are
 // as frequent come bytewise.
 //
-// SentencePiece has a trainer of its own, spm_train, whose files are read here.
+// SentencePiece: a unigram model of the texts' words (unigram_learner.h), normalised as charsmap.h
+// says, with XLM-R's special pieces.  SentencePiece's library reads it, too.
+//
+// Words are counted in bounded memory (word_counter.h).  A new kind is a file that implements
+// VocabularyMaker, a line in vocabulary_kinds.h and one in vocabulary_maker.cc.
 #ifndef SIGHTLINE_COMMON_TOKENIZER_VOCABULARY_MAKER_H_
 #define SIGHTLINE_COMMON_TOKENIZER_VOCABULARY_MAKER_H_
 
@@ -42,7 +46,13 @@ class VocabularyMaker {
   virtual ~VocabularyMaker() = default;
 
   // Counts the words of `text`.  InvalidArgument if it is not UTF-8; then nothing is counted.
+  // ResourceExhausted if the texts have too many different words; then nothing can be made.
   virtual absl::Status Add(absl::string_view text) = 0;
+
+  // Makes tokens of the characters of `text`, though no text may have them: what queries will be
+  // written with.  Bytes and whole words spell nothing by characters: there it does nothing.
+  // InvalidArgument if it is not UTF-8.
+  virtual absl::Status AddAlphabet(absl::string_view text) = 0;
 
   // Words counted so far, repetitions included.
   virtual int64_t word_count() const = 0;
@@ -52,10 +62,13 @@ class VocabularyMaker {
   virtual absl::StatusOr<MadeVocabulary> Make() const = 0;
 };
 
-// By `options.max_size` and `min_count`, and for WordPiece all of them.  InvalidArgument for
-// SentencePiece, which says what makes one.
+// By `options.max_size` and `min_count`, and for WordPiece all of them.  InvalidArgument for a kind
+// that there is not; otherwise as the kind's own.
 absl::StatusOr<std::unique_ptr<VocabularyMaker>> NewVocabularyMaker(
     TokenizerKind kind, const VocabularyOptions& options);
+
+// `min_count` where nobody says another: 2, and of word lists the 4 of SCAN's release.
+int64_t UsualMinCount(TokenizerKind kind);
 
 }  // namespace sightline
 

@@ -4,15 +4,15 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
+#include "common/base/call_context.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
 #include "common/config/table.h"
 #include "common/dataset/open_corpus.h"
+#include "common/dataset/vocabulary_texts.h"
 #include "common/models/init_model.h"
 #include "common/tokenizer/vocabulary_maker.h"
 
@@ -29,30 +29,6 @@ absl::StatusOr<ModelBundle> WriteInitialModel(const std::string& store,
   return InitModel(store, manifest, vocabulary, options);
 }
 
-absl::Status AddTextFile(const std::string& path, VocabularyMaker* maker) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  int64_t line_number = 0;
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++line_number;
-    if (const absl::Status added = maker->Add(line); !added.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(path, ":", line_number, ": ", added.message()));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status AddCorpus(const CorpusSpec& spec, VocabularyMaker* maker) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<CorpusReader> reader, OpenCorpus(spec));
-  ASSIGN_OR_RETURN(const CorpusListing listing, reader->List());
-  for (const CorpusItem& item : listing.items) {
-    for (const CorpusCaption& caption : item.captions) {
-      RETURN_IF_ERROR(maker->Add(caption.text));
-    }
-  }
-  return absl::OkStatus();
-}
-
 struct VocabularyFlags {
   std::string out, kind = "wordpiece";
   std::vector<std::string> texts, corpora;
@@ -64,13 +40,17 @@ struct VocabularyFlags {
 Flags DefineFlags(VocabularyFlags* values) {
   Flags flags;
   flags.String("out", "FILE", "file to write", &values->out);
-  flags.String("kind", "NAME", "wordpiece, clip_bpe or word_list (SGRAF's); default wordpiece",
+  flags.String("kind", "NAME",
+               "wordpiece, clip_bpe, sentencepiece (XLM-R's) or word_list (SGRAF's); default "
+               "wordpiece",
                &values->kind);
-  flags.Strings("text", "FILE", "plain text, a caption or sentence a line; repeatable",
+  flags.Strings("text", "FILE",
+                "plain text, gzipped or not, a caption or sentence a line; repeatable",
                 &values->texts);
   flags.Strings("corpus", "KIND",
-                "English captions of stamps, clipart, emoji, folder:DIR or a published set, "
-                "karpathy:FILE,splits=train+restval; repeatable, or with commas between",
+                "English captions of stamps, clipart, emoji, folder:DIR, regions:FILE, npz:DIR or "
+                "a published set, karpathy:FILE,splits=train+restval; repeatable, or with commas "
+                "between",
                 &values->corpora);
   flags.Int("size", "most tokens; default 8000", 100, 1000000, &values->options.max_size);
   flags.Int("min-count",
@@ -81,12 +61,10 @@ Flags DefineFlags(VocabularyFlags* values) {
 }
 
 absl::StatusOr<std::unique_ptr<VocabularyMaker>> MakerOf(const VocabularyFlags& flags) {
-  constexpr int64_t kUsualCount = 2, kReleasedWordListCount = 4;
   ASSIGN_OR_RETURN(const TokenizerKind kind, Within("--kind", ParseTokenizerKind(flags.kind)));
   VocabularyOptions options = flags.options;
   options.lowercase = !flags.cased;
-  options.min_count = flags.min_count.value_or(
-      kind == TokenizerKind::kWordList ? kReleasedWordListCount : kUsualCount);
+  options.min_count = flags.min_count.value_or(UsualMinCount(kind));
   return Within("--kind", NewVocabularyMaker(kind, options));
 }
 
@@ -102,8 +80,15 @@ absl::StatusOr<std::vector<CorpusSpec>> CorporaOf(const VocabularyFlags& flags) 
 absl::StatusOr<MadeVocabulary> MakeFrom(const VocabularyFlags& flags,
                                         const std::vector<CorpusSpec>& specs,
                                         VocabularyMaker* maker) {
-  for (const std::string& path : flags.texts) RETURN_IF_ERROR(AddTextFile(path, maker));
-  for (const CorpusSpec& spec : specs) RETURN_IF_ERROR(AddCorpus(spec, maker));
+  for (const std::string& path : flags.texts) {
+    RETURN_IF_ERROR(AddLines(path, maker).status());
+  }
+  for (const CorpusSpec& spec : specs) {
+    ASSIGN_OR_RETURN(const std::unique_ptr<CorpusReader> corpus, OpenCorpus(spec));
+    RETURN_IF_ERROR(
+        AddCaptions(*corpus, /*leave_out_held_out=*/false, CallContext::Unbounded(), maker)
+            .status());
+  }
   return maker->Make();
 }
 

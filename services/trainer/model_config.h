@@ -1,4 +1,6 @@
-// What model is trained: a manifest without files.
+// What model is trained: a manifest without files.  The JSON of a ModelBundleManifest in the file
+// `path`; SmallOscarManifest() if it is empty.  vocabulary_size may be 0: as many as the vocabulary
+// has.
 #ifndef SIGHTLINE_SERVICES_TRAINER_MODEL_CONFIG_H_
 #define SIGHTLINE_SERVICES_TRAINER_MODEL_CONFIG_H_
 
@@ -9,11 +11,11 @@
 
 namespace sightline {
 
-// The JSON of a ModelBundleManifest in the file `path`; SmallOscarManifest() if it is
-// empty.  transformer.vocabulary_size may be 0: as many as the vocabulary has.
-//
-// InvalidArgument, all problems at once, for what describes no model that can be trained
-// from pixels; NotFound and so on from reading.
+// InvalidArgument, all problems at once, for what describes no model; NotFound and so on from
+// reading.
+absl::StatusOr<bundle::v1::ModelBundleManifest> ReadCheckedModelConfig(const std::string& path);
+
+// The same, and InvalidArgument for one that cannot be trained from pixels.
 absl::StatusOr<bundle::v1::ModelBundleManifest> ReadTrainableModelConfig(const std::string& path);
 
 }  // namespace sightline

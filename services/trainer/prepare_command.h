@@ -1,4 +1,4 @@
-// trainer prepare: corpora in, a training set out.
+// trainer prepare: corpora in, a training set out, or the vocabulary of a model that reads regions.
 #ifndef SIGHTLINE_SERVICES_TRAINER_PREPARE_COMMAND_H_
 #define SIGHTLINE_SERVICES_TRAINER_PREPARE_COMMAND_H_
 
@@ -13,7 +13,8 @@ int RunPrepare(const std::vector<std::string>& args, const Console& console);
 
 inline constexpr Command kPrepareCommand = {
     "prepare", "trainer prepare --out DIR [flags]",
-    "Reads corpora and writes what training needs: pictures, tokens, splits, a vocabulary.",
+    "Reads corpora and writes what training needs: pictures, tokens, splits, a vocabulary; of a "
+    "model that reads regions, the vocabulary.",
     RunPrepare};
 
 }  // namespace sightline

@@ -160,7 +160,8 @@ absl::Status PrepareJob::ListCorpus(const CorpusReader& corpus, bool companion) 
   if (corpus.region_feature_size() > 0) {
     return absl::InvalidArgumentError(
         "a corpus of regions has no pictures to prepare; give one of kind folder, stamps, clipart "
-        "or emoji, or a published set without regions");
+        "or emoji, or a published set without regions, or by --model-config a model that reads "
+        "regions");
   }
   ASSIGN_OR_RETURN(CorpusListing listing, corpus.List());
   for (CorpusItem& item : listing.items) listed_.push_back({&corpus, std::move(item), companion});

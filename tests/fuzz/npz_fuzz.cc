@@ -44,6 +44,12 @@ void CheckArray(absl::string_view bytes) {
 }
 
 void CheckArchive(absl::string_view bytes) {
+  const auto labels = sightline::ParseNpzSoftLabels(bytes, kMaxBytes);
+  if (labels.ok()) {
+    Require(labels->size() * sizeof(float) <= kMaxBytes);
+  } else {
+    Require(absl::IsInvalidArgument(labels.status()));
+  }
   const auto regions = sightline::ParseNpzRegions(bytes, kMaxBytes);
   if (!regions.ok()) {
     Require(absl::IsInvalidArgument(regions.status()));

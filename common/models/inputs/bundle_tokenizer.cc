@@ -1,27 +1,32 @@
 #include "common/models/inputs/bundle_tokenizer.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/tokenizer/make_tokenizer.h"
+#include "common/base/status_macros.h"
 
 namespace sightline {
 
 using bundle::v1::TokenizerSpec;
 
-absl::StatusOr<std::unique_ptr<Tokenizer>> NewTokenizer(const TokenizerSpec& spec,
-                                                        absl::string_view vocabulary) {
+absl::StatusOr<TokenizerKind> TokenizerKindOf(const TokenizerSpec& spec) {
   switch (spec.kind()) {
     case TokenizerSpec::WORDPIECE:
-      return MakeTokenizer(TokenizerKind::kWordPiece, vocabulary, spec.lowercase());
+      return TokenizerKind::kWordPiece;
     case TokenizerSpec::BYTE_LEVEL_BPE:
-      return MakeTokenizer(TokenizerKind::kByteLevelBpe, vocabulary, spec.lowercase());
+      return TokenizerKind::kByteLevelBpe;
     case TokenizerSpec::SENTENCEPIECE:
-      return MakeTokenizer(TokenizerKind::kSentencePiece, vocabulary, spec.lowercase());
+      return TokenizerKind::kSentencePiece;
     case TokenizerSpec::WORD_LIST:
-      return MakeTokenizer(TokenizerKind::kWordList, vocabulary, spec.lowercase());
+      return TokenizerKind::kWordList;
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("tokenizer.kind is ", spec.kind(), ", which is none"));
   }
+}
+
+absl::StatusOr<std::unique_ptr<Tokenizer>> NewTokenizer(const TokenizerSpec& spec,
+                                                        absl::string_view vocabulary) {
+  ASSIGN_OR_RETURN(const TokenizerKind kind, TokenizerKindOf(spec));
+  return MakeTokenizer(kind, vocabulary, spec.lowercase());
 }
 
 int64_t VocabularySizeOf(const bundle::v1::ModelBundleManifest& manifest) {

@@ -8,9 +8,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/bundle/model_bundle.h"
+#include "common/tokenizer/make_tokenizer.h"
 #include "common/tokenizer/tokenizer.h"
 
 namespace sightline {
+
+// InvalidArgument for a kind that there is not.
+absl::StatusOr<TokenizerKind> TokenizerKindOf(const bundle::v1::TokenizerSpec& spec);
 
 // `vocabulary` is the content of the spec's file.  InvalidArgument for a kind that there is
 // not, and for a vocabulary that the kind refuses.

@@ -99,6 +99,61 @@ TEST_CASE("regions come in falling order of confidence, equal ones in the file's
   REQUIRE(regions->boxes[8] == .3f);
 }
 
+// Soft labels of three classes, and confidences that do not fall.
+std::string Labelled(const std::string& labels) {
+  ZipWriter zip;
+  zip.Add("features.npy", Npy("<f4", {2, 1}, {1, 2}), false);
+  zip.Add("conf.npy", Npy("<f4", {2}, {.25f, .5f}), false);
+  if (!labels.empty()) zip.Add("soft_labels.npy", labels, true);
+  return zip.Finish();
+}
+
+TEST_CASE("soft labels are the folder's where files have them, in the order of their regions") {
+  Tree tree;
+  tree.Put("a.npz", Labelled(""));
+  tree.Put("b.npz", Labelled(Npy("<f2", {2, 3}, {.5f, .25f, .25f, 0, 0, 1})));
+  tree.Put("c.npz", Labelled(Npy("<f4", {2, 3}, {1, 0, 0, 0, 1, 0})));
+  tree.Put("d.npz", Labelled(Npy("<f4", {2, 2}, {1, 0, 0, 1})));
+  const auto reader = Open(tree);
+  REQUIRE(reader->soft_label_count() == 3);
+  const auto listing = reader->List();
+  const auto labels = reader->ReadSoftLabels(listing->items[1], kMost);
+  REQUIRE(labels.ok());
+  REQUIRE(*labels == std::vector<float>{0, 0, 1, .5f, .25f, .25f});
+  REQUIRE(reader->ReadRegions(listing->items[1], kMost)->features == std::vector<float>{2, 1});
+  const auto problem = [&](int item, int64_t max_bytes) {
+    const absl::Status status = reader->ReadSoftLabels(listing->items[item], max_bytes).status();
+    REQUIRE(absl::IsInvalidArgument(status));
+    return std::string(status.message());
+  };
+  REQUIRE_THAT(problem(0, kMost), Catch::Contains("of 0 classes; most of its folder's have 3"));
+  REQUIRE_THAT(problem(3, kMost), Catch::Contains("of 2 classes; most of its folder's have 3"));
+  REQUIRE_THAT(problem(1, 20), Catch::Contains("limit"));
+}
+
+TEST_CASE("soft labels that are no probabilities are refused, and are none of a folder's") {
+  const auto problem = [](const std::string& labels) {
+    const absl::Status status = ParseNpzSoftLabels(Labelled(labels), kMost).status();
+    REQUIRE(absl::IsInvalidArgument(status));
+    return std::string(status.message());
+  };
+  const std::string bad = Npy("<f4", {2, 2}, {.5f, .5f, .5f, .6f});
+  REQUIRE_THAT(problem(bad), Catch::Contains("add up to 1.1 at region 1"));
+  REQUIRE_THAT(problem(Npy("<f4", {2, 2}, {1, 0, -1, 2})), Catch::Contains("soft label -1"));
+  REQUIRE_THAT(problem(Npy("<f4", {1, 2}, {.5f, .5f})), Catch::Contains("wanted (2, classes)"));
+  REQUIRE_THAT(problem(Npy("<f4", {2}, {1, 1})), Catch::Contains("wanted (2, classes)"));
+  REQUIRE_THAT(problem("junk"), Catch::Contains("soft_labels: not an npy"));
+  REQUIRE(ParseNpzSoftLabels(Labelled(""), kMost)->empty());
+
+  Tree tree;
+  tree.Put("a.npz", Labelled(bad));
+  const auto reader = Open(tree);
+  REQUIRE(reader->soft_label_count() == 0);
+  const auto listing = reader->List();
+  REQUIRE(reader->ReadRegions(listing->items[0], kMost).ok());
+  REQUIRE(reader->ReadSoftLabels(listing->items[0], kMost)->empty());
+}
+
 TEST_CASE("an archive that cannot be is refused, and why") {
   REQUIRE(ProblemOf(With("", "")) == "");
   REQUIRE(ProblemOf(With("conf", "")) == "");

@@ -50,21 +50,23 @@ inline std::string Npy(const std::string& type, const std::vector<int64_t>& shap
 }
 
 // What UNITER's extractor leaves of a picture: `count` regions of `size` numbers, all 0.25, 0.5
-// and so on apart, boxes of six numbers, falling confidences, soft labels.
+// and so on apart, boxes of six numbers, falling confidences, soft labels of two classes, of which
+// the second one is as likely as the confidence.
 inline std::string SomeNpz(int count, int size, const std::string& type = "<f2",
                            bool deflate = false) {
-  std::vector<float> features, boxes, conf;
+  std::vector<float> features, boxes, conf, labels;
   for (int i = 0; i < count; ++i) {
     for (int k = 0; k < size; ++k) features.push_back(0.25f * static_cast<float>(i + k + 1));
     const float x = 0.5f * static_cast<float>(i) / static_cast<float>(count);
     boxes.insert(boxes.end(), {x, 0.25f, x + 0.5f, 0.75f, 0.5f, 0.5f});
     conf.push_back(1.0f - static_cast<float>(i) / 128);
+    labels.insert(labels.end(), {1.0f - conf.back(), conf.back()});
   }
   ZipWriter zip;
   zip.Add("norm_bb.npy", Npy(type, {count, 6}, boxes), deflate);
   zip.Add("features.npy", Npy(type, {count, size}, features), deflate);
   zip.Add("conf.npy", Npy(type, {count}, conf), deflate);
-  zip.Add("soft_labels.npy", Npy(type, {count, 1}, conf), deflate);
+  zip.Add("soft_labels.npy", Npy(type, {count, 2}, labels), deflate);
   return zip.Finish();
 }
 

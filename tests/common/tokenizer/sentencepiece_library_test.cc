@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/tokenizer/sentencepiece_tokenizer.h"
+#include "common/tokenizer/vocabulary_maker.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/catch.h"
 #include "tests/support/sentencepiece_model.h"
@@ -97,6 +98,17 @@ TEST_CASE("ids equal the library's on a trained model with XLM-R's rules") {
   const std::string model = ReadFile(folder.File("model")).value();
   RequireEqual(model, texts);
   RequireEqual(model, Mixed(texts, 5000));
+}
+
+TEST_CASE("ids equal the library's on a model that was learnt here") {
+  const std::vector<std::string> texts = GoldenTexts();
+  VocabularyOptions options;
+  options.max_size = 3000;
+  const auto maker = NewVocabularyMaker(TokenizerKind::kSentencePiece, options).value();
+  for (const std::string& text : texts) REQUIRE(maker->Add(text).ok());
+  const MadeVocabulary made = maker->Make().value();
+  RequireEqual(made.file, texts);
+  RequireEqual(made.file, Mixed(texts, 5000));
 }
 
 TEST_CASE("ids equal the library's without rules, whatever is done with spaces") {

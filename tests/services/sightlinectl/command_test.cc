@@ -168,8 +168,6 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   REQUIRE(refused({"make-vocabulary", "--out", "v", "--corpus", "songs"}, "songs"));
   REQUIRE(refused({"make-vocabulary", "--out", "v", "--text", "t", "--kind", "bpe"},
                   "there are: wordpiece, clip_bpe"));
-  REQUIRE(refused({"make-vocabulary", "--out", "v", "--text", "t", "--kind", "sentencepiece"},
-                  "spm_train"));
 }
 
 TEST_CASE("combinations are read strictly") {
@@ -491,6 +489,13 @@ TEST_CASE("a vocabulary is made of text files, and damage in them has a line") {
   REQUIRE(absl::StrContains(ran.err, absl::StrCat("wrote ", tokens.size(), " tokens")));
 
   REQUIRE(WriteFileAtomically(dir.File("b.txt"), "fine\nbad \xFF\n").ok());
+  for (const char* kind : {"clip_bpe", "sentencepiece", "word_list"}) {
+    CAPTURE(kind);
+    REQUIRE(Run({"make-vocabulary", "--kind", kind, "--min-count", "1", "--size", "600", "--text",
+                 dir.File("a.txt"), "--out", dir.File(kind)})
+                .status == 0);
+    REQUIRE(FileExists(dir.File(kind)));
+  }
   const Ran bad = Run({"make-vocabulary", "--text", dir.File("b.txt"), "--out", dir.File("w.txt")});
   REQUIRE(bad.status == 1);
   REQUIRE(absl::StrContains(bad.err, "b.txt:2: "));

@@ -66,6 +66,8 @@ TEST_CASE("a folder of npz files becomes one region file that describes itself")
   REQUIRE((*file)->feature_dtype() == Dtype::kFloat16);
   const auto regions = (*file)->Regions(1, 1 << 20);
   REQUIRE(regions->features == ParseNpzRegions(SomeNpz(3, 8), 1 << 20)->features);
+  REQUIRE((*file)->soft_label_count() == 2);
+  REQUIRE(*(*file)->SoftLabels(1, 1 << 20) == *ParseNpzSoftLabels(SomeNpz(3, 8), 1 << 20));
   REQUIRE((*file)->Item(0)->captions.size() == 2);
   REQUIRE((*file)->Item(0)->ocr_tokens.size() == 2);
 

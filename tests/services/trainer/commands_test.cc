@@ -4,8 +4,11 @@
 
 #include "absl/strings/match.h"
 #include "common/base/files.h"
+#include "common/dataset/region_file.h"
+#include "common/models/init_model.h"
 #include "services/trainer/prepare_command.h"
 #include "services/trainer/train_command.h"
+#include "tests/common/dataset/some_regions.h"
 #include "tests/common/image/encode.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -69,6 +72,59 @@ TEST_CASE_METHOD(Fixture, "prepare tells mistakes of the command line") {
   REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--corpus", "folder:/nowhere"}) ==
           kFailure);
   REQUIRE(absl::StrContains(err(), "/nowhere"));
+}
+
+constexpr char kTinyM3p[] = R"({
+  "family": "m3p",
+  "tokenizer": {"kind": "SENTENCEPIECE", "vocabularyFile": "sentencepiece.model",
+                "maxTokenCount": 12},
+  "embedding": {"dimension": 16, "metric": "COSINE"},
+  "transformer": {"layerCount": 1, "hiddenSize": 16, "headCount": 2, "intermediateSize": 16,
+                  "positionCount": 32, "tokenTypeCount": 1, "regionFeatureSize": 10,
+                  "maxRegionCount": 8, "layerNormEpsilon": 1e-12}
+})";
+
+TEST_CASE_METHOD(Fixture,
+                 "of a model that reads regions prepare makes the vocabulary it begins by") {
+  const std::string model = dir.File("m3p.json"), regions = dir.File("learnt.regions");
+  const std::string texts = dir.File("texts");
+  REQUIRE(WriteFileAtomically(model, kTinyM3p).ok());
+  REQUIRE(WriteFileAtomically(texts, "two red fish\n").ok());
+  const std::vector<RegionFileItem> items = SomeRegionItems(5, 10);
+  REQUIRE(WriteRegionFile(regions, 5, Dtype::kFloat16, [&](int64_t i) {
+            return absl::StatusOr<RegionFileItem>(items[i]);
+          }).ok());
+  const int status = Run(kPrepareCommand, {"--out", dir.File("set"), "--model-config", model,
+                                           "--corpus", "regions:" + regions, "--text", texts});
+  INFO(err());
+  REQUIRE(status == kSuccess);
+  REQUIRE(absl::StrContains(out(), "SENTENCEPIECE"));
+  REQUIRE(absl::StrContains(out(), "captions and 1 lines"));
+  const auto manifest = ReadModelConfig(model);
+  const auto bundle =
+      InitModel(dir.File("store"), *manifest, *ReadFile(dir.File("set/vocab.txt")), {});
+  INFO(bundle.status().ToString());
+  REQUIRE(bundle.ok());
+  // Without pictures there is nothing else to make.
+  REQUIRE_FALSE(FileExists(dir.File("set/cache.container")));
+}
+
+TEST_CASE_METHOD(Fixture, "prepare refuses flags that say nothing to the model") {
+  const std::string model = dir.File("m3p.json");
+  REQUIRE(WriteFileAtomically(model, kTinyM3p).ok());
+  const auto refused = [&](std::vector<std::string> args, const char* why) {
+    args.insert(args.end(), {"--out", dir.File("set")});
+    REQUIRE(Run(kPrepareCommand, args) == kFailure);
+    INFO(err());
+    REQUIRE(absl::StrContains(err(), why));
+    REQUIRE_FALSE(FileExists(dir.File("set")));
+  };
+  refused({"--model-config", model, "--learn-names"},
+          "--learn-names is for a model that learns from pictures");
+  refused({"--model-config", model, "--threads", "2"}, "--threads is for a model");
+  refused({"--model-config", model, "--vocabulary", "v"}, "--vocabulary is for a model");
+  refused({"--text", "t"}, "--text is for a model that learns from regions");
+  refused({"--min-count", "3"}, "--min-count is for a model that learns from regions");
 }
 
 TEST_CASE_METHOD(Fixture, "train checks a configuration and stops") {

@@ -22,9 +22,10 @@ std::string JsonOf(const bundle::v1::ModelBundleManifest& manifest) {
 class Fixture {
  public:
   absl::StatusOr<bundle::v1::ModelBundleManifest> Read(const std::string& text) {
-    REQUIRE(WriteFileAtomically(dir_.File("model.json"), text).ok());
-    return ReadTrainableModelConfig(dir_.File("model.json"));
+    REQUIRE(WriteFileAtomically(path(), text).ok());
+    return ReadTrainableModelConfig(path());
   }
+  std::string path() const { return dir_.File("model.json"); }
 
  private:
   TempDir dir_;
@@ -56,6 +57,22 @@ TEST_CASE_METHOD(Fixture, "what describes no model is refused, naming the file a
   manifest = SmallOscarManifest();
   manifest.clear_grid_extractor();
   REQUIRE(absl::StrContains(Read(JsonOf(manifest)).status().message(), "grid_extractor"));
+}
+
+TEST_CASE_METHOD(Fixture, "a model without a grid is one that cannot be trained from pixels") {
+  const std::string json = R"({
+    "family": "sgraf",
+    "tokenizer": {"kind": "WORD_LIST", "vocabularyFile": "vocab.json", "maxTokenCount": 20},
+    "crossEncoder": {"scoreKind": "sigmoid", "combination": "replace"},
+    "sgraf": {"module": "SAF", "wordSize": 8, "embeddingSize": 8, "similaritySize": 4,
+              "regionFeatureSize": 8, "regionCount": 4}
+  })";
+  REQUIRE(absl::IsInvalidArgument(Read(json).status()));
+  const auto manifest = ReadCheckedModelConfig(path());
+  INFO(manifest.status().ToString());
+  REQUIRE(manifest.ok());
+  REQUIRE(manifest->sgraf().vocabulary_size() == 0);
+  REQUIRE_FALSE(manifest->has_transformer());
 }
 
 }  // namespace
