@@ -22,7 +22,7 @@ namespace {
 constexpr int kMaxFolds = 1000;
 constexpr int kMaxPools = 100'000;
 
-// Whether an image is in a set of rows.
+// Whether an image is in a set of rows, or a caption in one of columns.
 using Chosen = std::vector<bool>;
 
 // The captions of chosen images, and those images that have one.
@@ -57,6 +57,22 @@ EvaluationPool PoolOf(const MatrixItems& items, const Chosen& queries, const Cho
   return pool;
 }
 
+// Chosen captions ask for their images, and these for all of their captions.
+EvaluationPool PoolOfCaptions(const MatrixItems& items, const Chosen& captions) {
+  const Chosen all(items.images.size(), true);
+  EvaluationPool pool = PoolOf(items, Chosen(items.images.size()), all);
+  Chosen asks(items.images.size());
+  for (size_t c = 0; c < captions.size(); ++c) {
+    if (!captions[c]) continue;
+    asks[items.captions[c].image] = true;
+    pool.caption_queries.push_back(static_cast<int>(c));
+  }
+  for (size_t i = 0; i < asks.size(); ++i) {
+    if (asks[i]) pool.image_queries.push_back(static_cast<int>(i));
+  }
+  return pool;
+}
+
 absl::Status CheckCounts(const Protocol& protocol, const MatrixItems& items) {
   const bool images = protocol.image_count == 0 || items.images.size() == protocol.image_count;
   const bool captions =
@@ -67,15 +83,23 @@ absl::Status CheckCounts(const Protocol& protocol, const MatrixItems& items) {
       " captions, not ", items.images.size(), " with ", items.captions.size()));
 }
 
-// The images that a protocol's file names.
-class NamedImages {
+// The images, or captions, that a protocol's file names.
+class NamedItems {
  public:
-  explicit NamedImages(const MatrixItems& items)
-      : count_(items.images.size()), rows_(RowsById(items)) {}
+  static NamedItems Images(const MatrixItems& items) {
+    return NamedItems("image", "row", RowsById(items));
+  }
+  static NamedItems Captions(const MatrixItems& items) {
+    std::unordered_map<std::string, int> columns;
+    for (size_t c = 0; c < items.captions.size(); ++c) {
+      columns.emplace(items.captions[c].id, static_cast<int>(c));
+    }
+    return NamedItems("caption", "column", std::move(columns));
+  }
 
   // All of them, an id a line.
   absl::StatusOr<Chosen> List(absl::string_view text) const {
-    Chosen chosen(count_);
+    Chosen chosen(places_.size());
     int number = 0;
     for (const absl::string_view line : absl::StrSplit(text, '\n')) {
       RETURN_IF_ERROR(Add(line.substr(0, line.find('\t')), ++number, &chosen));
@@ -94,7 +118,7 @@ class NamedImages {
         return absl::InvalidArgumentError(
             absl::StrCat("line ", number, ": there are more than ", kMaxPools, " pools"));
       }
-      Chosen chosen(count_);
+      Chosen chosen(places_.size());
       for (const absl::string_view id : absl::StrSplit(line, '\t')) {
         RETURN_IF_ERROR(Add(id, number, &chosen));
       }
@@ -104,6 +128,10 @@ class NamedImages {
   }
 
  private:
+  NamedItems(absl::string_view what, absl::string_view where,
+             std::unordered_map<std::string, int> places)
+      : what_(what), where_(where), places_(std::move(places)) {}
+
   absl::Status Add(absl::string_view id, int line, Chosen* chosen) const {
     id = absl::StripAsciiWhitespace(id);
     if (id.empty()) return absl::OkStatus();
@@ -112,21 +140,21 @@ class NamedImages {
       return absl::InvalidArgumentError(absl::StrCat(
           place, ": an id has ", id.size(), " bytes; the limit is ", limits::kMaxItemIdBytes));
     }
-    const auto row = rows_.find(std::string(id));
-    if (row == rows_.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(place, ": image '", EscapeUnlessPrintable(id), "' is no row of the matrix"));
+    const auto found = places_.find(std::string(id));
+    const std::string named =
+        absl::StrCat(place, ": ", what_, " '", EscapeUnlessPrintable(id), "'");
+    if (found == places_.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(named, " is no ", where_, " of the matrix"));
     }
-    if ((*chosen)[row->second]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(place, ": image '", EscapeUnlessPrintable(id), "' stands there twice"));
+    if ((*chosen)[found->second]) {
+      return absl::InvalidArgumentError(absl::StrCat(named, " stands there twice"));
     }
-    (*chosen)[row->second] = true;
+    (*chosen)[found->second] = true;
     return absl::OkStatus();
   }
 
-  const size_t count_;
-  const std::unordered_map<std::string, int> rows_;
+  const absl::string_view what_, where_;
+  const std::unordered_map<std::string, int> places_;  // of all that there are
 };
 
 absl::StatusOr<std::vector<EvaluationPool>> Folds(const Protocol& protocol,
@@ -182,6 +210,7 @@ absl::StatusOr<Protocol> ParseProtocol(const std::string& name) {
   constexpr std::pair<absl::string_view, PoolKind> kOfFiles[] = {
       {"list:", PoolKind::kList},
       {"distractors:", PoolKind::kDistractors},
+      {"captions:", PoolKind::kCaptions},
       {"pools:", PoolKind::kPools}};
   for (const auto& [prefix, kind] : kOfFiles) {
     if (!absl::ConsumePrefix(&rest, prefix) || rest.empty()) continue;
@@ -191,7 +220,7 @@ absl::StatusOr<Protocol> ParseProtocol(const std::string& name) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "'", name, "' is none of whole, coco_5k, flickr_1k, coco_1k_folds, folds:N (1 to ", kMaxFolds,
-      "), list:FILE, distractors:FILE and pools:FILE"));
+      "), list:FILE, distractors:FILE, captions:FILE and pools:FILE"));
 }
 
 absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
@@ -210,14 +239,19 @@ absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
     }
     case PoolKind::kList:
     case PoolKind::kDistractors: {
-      ASSIGN_OR_RETURN(const Chosen listed, NamedImages(items).List(text));
+      ASSIGN_OR_RETURN(const Chosen listed, NamedItems::Images(items).List(text));
       pools.push_back(
           PoolOf(items, listed, protocol.kind == PoolKind::kDistractors ? all : listed));
       break;
     }
+    case PoolKind::kCaptions: {
+      ASSIGN_OR_RETURN(const Chosen listed, NamedItems::Captions(items).List(text));
+      pools.push_back(PoolOfCaptions(items, listed));
+      break;
+    }
     case PoolKind::kPools: {
-      RETURN_IF_ERROR(
-          NamedImages(items).EachLine(text, [&](int number, const Chosen& chosen) -> absl::Status {
+      RETURN_IF_ERROR(NamedItems::Images(items).EachLine(
+          text, [&](int number, const Chosen& chosen) -> absl::Status {
             pools.push_back(PoolOf(items, chosen, chosen));
             return CheckNotEmpty(absl::StrCat(protocol.name, ", line ", number), pools.back());
           }));

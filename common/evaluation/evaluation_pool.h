@@ -8,6 +8,9 @@
 //                 VLDeformer (test_img_keys_1k).  Not comparable with the folds.
 //   distractors   queries are of the images that a file names, candidates are all: COCO-full and
 //                 Flickr-full of LightningDOT, 20k distractors of "Retrieve Fast, Rerank Smart"
+//   captions      queries are the captions that a file names, and the images that they are of,
+//                 candidates are all: captions that share words with the text in their pictures
+//                 ("scene-text aware" dual encoders)
 //   pools         those that a file names, each by itself and all averaged: whether pictures that
 //                 are nearly alike are told apart
 #ifndef SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_
@@ -38,31 +41,31 @@ struct EvaluationPool {
   }
 };
 
-enum class PoolKind { kWhole, kFolds, kList, kDistractors, kPools };
+enum class PoolKind { kWhole, kFolds, kList, kDistractors, kCaptions, kPools };
 
 // Pools by name.  `image_count` and `caption_count`, unless 0, are what the matrix has to have.
 struct Protocol {
   std::string name;  // as it was asked for
   PoolKind kind = PoolKind::kWhole;
   int folds = 1;     // of kFolds
-  std::string file;  // of kList, kDistractors and kPools
+  std::string file;  // of all but kWhole and kFolds
   int image_count = 0;
   int caption_count = 0;
 };
 
 // "whole", "coco_5k", "flickr_1k", "coco_1k_folds", "folds:N", "list:FILE", "distractors:FILE",
-// "pools:FILE".  InvalidArgument, with all of them, for another.
+// "captions:FILE", "pools:FILE".  InvalidArgument, with all of them, for another.
 absl::StatusOr<Protocol> ParseProtocol(const std::string& name);
 
 // One pool, one for each fold, or one for each line of kPools.  `text` is what the protocol's file
-// has, "" if it has none: of a list and of distractors an image's id a line, which ends at the
-// first tab; of pools the ids of a pool's images a line, with tabs between.  Blank lines are passed
-// over.
+// has, "" if it has none: of a list and of distractors an image's id a line, of captions a
+// caption's, each of which ends at the first tab; of pools the ids of a pool's images a line, with
+// tabs between.  Blank lines are passed over.
 //
 // InvalidArgument if the items are not what the protocol is about: another number of images or
-// captions, images that folds cannot share equally, a named image that is no row; for an id that is
-// too long or stands in a list or in a pool twice, with its line; for a file that names no image;
-// and for a pool without a query.
+// captions, images that folds cannot share equally, a named image that is no row or caption that is
+// no column; for an id that is too long or stands in a list or in a pool twice, with its line; for
+// a file that names nothing; and for a pool without a query.
 absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
                                                       const MatrixItems& items,
                                                       absl::string_view text);

@@ -167,7 +167,7 @@ void TablesFlags::Define(Flags* flags) {
                  &policies);
   flags->String("protocol", "NAME",
                 "whole (default), coco_5k, flickr_1k, coco_1k_folds, folds:N, list:FILE, "
-                "distractors:FILE or pools:FILE",
+                "distractors:FILE, captions:FILE or pools:FILE",
                 &protocol);
   flags->String("depths", "N,...", "candidates to rerank; default 20", &depths);
   flags->String("lambdas", "L,...",

@@ -95,6 +95,20 @@ TEST_CASE("distractors are found and ask nothing") {
   REQUIRE(pool.caption_queries == Ints{4, 5});
 }
 
+TEST_CASE("captions that are named ask, and their images, among all") {
+  const EvaluationPool pool = Pools("captions:f", Items(4, 2), "i3#en-2\ni1#en-1\tx\ni3#en-1\n")[0];
+  REQUIRE(pool.images == Ints{0, 1, 2, 3});
+  REQUIRE(pool.captions.size() == 8);
+  REQUIRE(pool.caption_queries == Ints{2, 6, 7});
+  REQUIRE(pool.image_queries == Ints{1, 3});
+  REQUIRE(ProblemOf("captions:f", Items(2, 1), "i0#en-1\ni1") ==
+          "line 2: caption 'i1' is no column of the matrix");
+  REQUIRE(ProblemOf("captions:f", Items(2, 1), "i0#en-1\ni0#en-1") ==
+          "line 2: caption 'i0#en-1' stands there twice");
+  REQUIRE(ProblemOf("captions:f", Items(2, 1), "\n") ==
+          "captions:f: no caption is left to ask with");
+}
+
 TEST_CASE("a language has its captions alone, against all images") {
   MatrixItems items = Items(3, 1, {"de", "en"});
   items.captions.pop_back();  // i2 in English
@@ -122,8 +136,8 @@ TEST_CASE("a protocol that the items do not fit is refused") {
   bare.captions.pop_back();
   REQUIRE(absl::StrContains(ProblemOf("list:f", bare, "i1"), "no caption"));
   REQUIRE(absl::StrContains(ProblemOf("folds:2", bare), "no caption"));
-  for (const char* name :
-       {"", "coco", "folds:0", "folds:x", "folds:1001", "list:", "distractors:", "pools:"}) {
+  for (const char* name : {"", "coco", "folds:0", "folds:x", "folds:1001",
+                           "list:", "distractors:", "captions:", "pools:"}) {
     REQUIRE(absl::StrContains(ProblemOf(name, bare), "is none of whole"));
   }
 }
