@@ -1,10 +1,11 @@
-// Model bundles from nothing: the start of a training run, and models for trying out
-// everything around a model.
+// Model bundles from nothing, or from another bundle's weights: the start of a training run, and
+// models for trying out everything around a model.
 #ifndef SIGHTLINE_COMMON_MODELS_INIT_MODEL_H_
 #define SIGHTLINE_COMMON_MODELS_INIT_MODEL_H_
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -29,6 +30,23 @@ struct InitOptions {
 absl::StatusOr<ModelBundle> InitModel(absl::string_view store,
                                       bundle::v1::ModelBundleManifest manifest,
                                       absl::string_view vocabulary, const InitOptions& options);
+
+struct BorrowedModel {
+  ModelBundle bundle;
+  int64_t taken = 0;               // tensors of the other bundle
+  std::vector<std::string> drawn;  // names of those that are random
+};
+
+// As InitModel, but tensors that `other` has by the same name and of the same shape are taken from
+// it, as they are stored there, and so is its vocabulary: a VLDeformer from the OSCAR that it is
+// taken apart from, a LightningDOT that reads scene text from one that does not.  What else `other`
+// has is left out.
+//
+// InvalidArgument also where it has no such tensor; DataLoss for weights that are no safetensors
+// file; else as ReadBundleFile.
+absl::StatusOr<BorrowedModel> InitModelFrom(const ModelBundle& other, absl::string_view store,
+                                            bundle::v1::ModelBundleManifest manifest,
+                                            const InitOptions& options);
 
 // The JSON of a ModelBundleManifest without files, in the file `path`;
 // SmallOscarManifest() (oscar/small_manifest.h) if `path` is empty.  InvalidArgument if it is not

@@ -4,12 +4,14 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
+#include "common/bundle/named_bundle.h"
 #include "common/config/table.h"
 #include "common/dataset/open_corpus.h"
 #include "common/dataset/vocabulary_texts.h"
@@ -19,14 +21,25 @@
 namespace sightline {
 namespace {
 
-absl::StatusOr<ModelBundle> WriteInitialModel(const std::string& store,
-                                              const std::string& vocabulary_path,
-                                              const std::string& config_path,
-                                              const InitOptions& options) {
-  ASSIGN_OR_RETURN(const bundle::v1::ModelBundleManifest manifest, ReadModelConfig(config_path));
+struct InitFlags {
+  std::string store, vocabulary, weights_of, config;
+  InitOptions options;
+};
+
+// What was taken of another model is told.
+absl::StatusOr<ModelBundle> WriteInitialModel(const InitFlags& flags, const Console& console) {
+  ASSIGN_OR_RETURN(const bundle::v1::ModelBundleManifest manifest, ReadModelConfig(flags.config));
+  if (!flags.weights_of.empty()) {
+    ASSIGN_OR_RETURN(const ModelBundle other, OpenNamedBundle(flags.store, flags.weights_of));
+    ASSIGN_OR_RETURN(BorrowedModel borrowed,
+                     InitModelFrom(other, flags.store, manifest, flags.options));
+    console.err << borrowed.taken << " tensors are those of " << other.directory << "; drawn: "
+                << (borrowed.drawn.empty() ? "none" : absl::StrJoin(borrowed.drawn, ", ")) << "\n";
+    return std::move(borrowed.bundle);
+  }
   ASSIGN_OR_RETURN(const std::string vocabulary,
-                   ReadFile(vocabulary_path, limits::kMaxVocabularyBytes));
-  return InitModel(store, manifest, vocabulary, options);
+                   ReadFile(flags.vocabulary, limits::kMaxVocabularyBytes));
+  return InitModel(flags.store, manifest, vocabulary, flags.options);
 }
 
 struct VocabularyFlags {
@@ -95,26 +108,33 @@ absl::StatusOr<MadeVocabulary> MakeFrom(const VocabularyFlags& flags,
 }  // namespace
 
 int RunInitModel(const std::vector<std::string>& args, const Console& console) {
-  std::string store, vocabulary, config;
-  InitOptions options;
+  InitFlags values;
   bool float32 = false;
   Flags flags;
-  flags.String("store", "DIR", "store to write to", &store);
+  flags.String("store", "DIR", "store to write to", &values.store);
   flags.String("vocabulary", "FILE",
-               "vocabulary of the kind that --config says; make-vocabulary makes one", &vocabulary);
+               "vocabulary of the kind that --config says; make-vocabulary makes one",
+               &values.vocabulary);
+  flags.String("weights-of", "MODEL",
+               "in place of --vocabulary: id of a bundle in --store, or a bundle's folder, whose "
+               "vocabulary is taken, and whose weights wherever names and shapes are the same",
+               &values.weights_of);
   flags.String("config", "FILE",
                "JSON of a ModelBundleManifest without files; default: the demo's small OSCAR",
-               &config);
-  flags.Int("seed", "of the random weights; default 1", 0, INT64_MAX, &options.seed);
+               &values.config);
+  flags.Int("seed", "of the random weights; default 1", 0, INT64_MAX, &values.options.seed);
   flags.Switch("float32", "store weights in full, not half precision", &float32);
   std::vector<std::string> words;
   int status = kSuccess;
   if (!ParseArguments(kInitModelCommand, &flags, args, console, &words, &status)) return status;
-  if (store.empty() || vocabulary.empty() || !words.empty()) {
-    return UsageError(kInitModelCommand, "give --store DIR and --vocabulary FILE", console);
+  const bool one_source = values.vocabulary.empty() != values.weights_of.empty();
+  if (values.store.empty() || !one_source || !words.empty()) {
+    return UsageError(kInitModelCommand,
+                      "give --store DIR and either --vocabulary FILE or --weights-of MODEL",
+                      console);
   }
-  options.dtype = float32 ? WeightDtype::kFloat32 : WeightDtype::kFloat16;
-  const absl::StatusOr<ModelBundle> bundle = WriteInitialModel(store, vocabulary, config, options);
+  values.options.dtype = float32 ? WeightDtype::kFloat32 : WeightDtype::kFloat16;
+  const absl::StatusOr<ModelBundle> bundle = WriteInitialModel(values, console);
   if (!bundle.ok()) return Fail(bundle.status(), console);
   console.out << bundle->id << "\n";
   console.err << "written to " << bundle->directory << "\n";

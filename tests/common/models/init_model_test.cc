@@ -2,9 +2,11 @@
 #include "common/models/oscar/small_manifest.h"
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "common/base/files.h"
+#include "common/formats/safetensors.h"
 #include "common/models/model.h"
 #include "tests/common/models/tiny_model.h"
 #include "tests/support/catch.h"
@@ -31,6 +33,67 @@ TEST_CASE("a bundle from nothing loads, and is the same for the same seed") {
   REQUIRE(model.ok());
   REQUIRE((*model)->id() == a->id);
   REQUIRE((*model)->space() == a->manifest.embedding().space());
+}
+
+TEST_CASE("what another bundle has of the same names and shapes is taken, and the rest drawn") {
+  const TempDir store;
+  const ModelBundle other = *InitModel(store.path(), TinyManifest(), TinyVocabulary(), {});
+  bundle::v1::ModelBundleManifest manifest = TinyManifest();
+  manifest.mutable_transformer()->set_layer_count(manifest.transformer().layer_count() + 1);
+  InitOptions options;
+  options.seed = 2;
+  const auto borrowed = InitModelFrom(other, store.path(), manifest, options);
+  INFO(borrowed.status());
+  REQUIRE(borrowed.ok());
+  REQUIRE(LoadModel(borrowed->bundle, {}).ok());
+  REQUIRE(*ReadFile(borrowed->bundle.FilePath(kVocabularyFile)) == TinyVocabulary());
+
+  const auto fresh = InitModel(store.path(), manifest, TinyVocabulary(), options);
+  const auto held = *Safetensors::Open(other.FilePath(kWeightsFile));
+  const auto drawn = *Safetensors::Open(fresh->FilePath(kWeightsFile));
+  const auto made = *Safetensors::Open(borrowed->bundle.FilePath(kWeightsFile));
+  REQUIRE(made->tensors().size() == drawn->tensors().size());
+  REQUIRE(borrowed->taken == static_cast<int64_t>(held->tensors().size()));
+  REQUIRE(borrowed->drawn.size() == drawn->tensors().size() - held->tensors().size());
+  for (const auto& [name, tensor] : made->tensors()) {
+    INFO(name);
+    const auto own = held->tensors().find(name);
+    const TensorView& expected =
+        own == held->tensors().end() ? drawn->tensors().at(name) : own->second;
+    REQUIRE(tensor.bytes == expected.bytes);
+  }
+  for (const std::string& name : borrowed->drawn) REQUIRE(held->tensors().count(name) == 0);
+}
+
+TEST_CASE("a tensor of another shape is drawn, and a bundle that has none that fits is refused") {
+  const TempDir store;
+  const ModelBundle other = *InitModel(store.path(), TinyManifest(), TinyVocabulary(), {});
+  bundle::v1::ModelBundleManifest manifest = TinyManifest();
+  bundle::v1::TransformerSpec* spec = manifest.mutable_transformer();
+  spec->set_position_count(spec->position_count() + 1);
+  const auto borrowed = InitModelFrom(other, store.path(), manifest, {});
+  INFO(borrowed.status());
+  REQUIRE(borrowed.ok());
+  REQUIRE(borrowed->drawn ==
+          std::vector<std::string>{"bert.embeddings.position_embeddings.weight"});
+
+  const float number = 1;
+  TensorView strange;
+  strange.shape = {1};
+  strange.bytes = {reinterpret_cast<const char*>(&number), sizeof(number)};
+  const ModelBundle others = *WriteModelBundle(
+      store.path(), other.manifest,
+      {{std::string(kWeightsFile), SerializeSafetensors({{"another.weight", strange}})},
+       {std::string(kVocabularyFile), TinyVocabulary()}});
+  const absl::Status none = InitModelFrom(others, store.path(), TinyManifest(), {}).status();
+  REQUIRE(absl::IsInvalidArgument(none));
+  REQUIRE(absl::StrContains(none.message(), "has no tensor of a name and a shape"));
+
+  ModelBundle ensemble = other;
+  ensemble.manifest.clear_tokenizer();
+  const absl::Status bare = InitModelFrom(ensemble, store.path(), TinyManifest(), {}).status();
+  REQUIRE(absl::IsInvalidArgument(bare));
+  REQUIRE(absl::StrContains(bare.message(), "no vocabulary of its own"));
 }
 
 TEST_CASE("the demo's model stays below 30 MB with BERT's vocabulary, and loads") {

@@ -526,6 +526,26 @@ TEST_CASE("a model is initialised, described by its id, and the same again for t
   REQUIRE(absl::StrContains(described.out, "verified"));
 }
 
+TEST_CASE("a model begins with another one's vocabulary and weights") {
+  TempDir dir;
+  REQUIRE(WriteFileAtomically(dir.File("a.txt"), "a red fish\na fish\n").ok());
+  REQUIRE(
+      Run({"make-vocabulary", "--text", dir.File("a.txt"), "--out", dir.File("v.txt")}).status ==
+      0);
+  const Ran first = Run({"init-model", "--store", dir.path(), "--vocabulary", dir.File("v.txt")});
+  REQUIRE(first.status == 0);
+  const std::string id = first.out.substr(0, 64);
+  // All weights are taken, so that the seed changes nothing.
+  const Ran same = Run({"init-model", "--store", dir.path(), "--weights-of", id, "--seed", "2"});
+  INFO(same.err);
+  REQUIRE(same.out == first.out);
+  REQUIRE(absl::StrContains(same.err, "drawn: none"));
+  REQUIRE(Run({"init-model", "--store", dir.path(), "--weights-of", id, "--vocabulary",
+               dir.File("v.txt")})
+              .status == 2);
+  REQUIRE(Run({"init-model", "--store", dir.path(), "--weights-of", dir.File("none")}).status == 1);
+}
+
 TEST_CASE("a configuration that is no manifest is refused by its path") {
   TempDir dir;
   REQUIRE(WriteFileAtomically(dir.File("c.json"), "{\"layers\": 3}").ok());
