@@ -154,7 +154,7 @@ TEST_CASE("every recipe of the folder is one") {
     REQUIRE(config.ok());
     ++recipes;
   }
-  REQUIRE(recipes == 12);
+  REQUIRE(recipes == 13);
 }
 
 }  // namespace

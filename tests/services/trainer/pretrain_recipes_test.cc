@@ -1,4 +1,4 @@
-// The recipes of pre-training, each with its own tasks and small numbers.
+// The recipes of pre-training, and M3P's, each with its own tasks and small numbers.
 #include <map>
 #include <string>
 #include <utility>
@@ -23,7 +23,13 @@ Recipe SiblingOf(const std::string& name) {
   INFO(config.status().ToString());
   REQUIRE(config.ok());
   Recipe recipe = config->recipe;
-  for (TaskRecipe& task : recipe.tasks) task.batch_rows = 160;
+  for (TaskRecipe& task : recipe.tasks) {
+    if (task.batch_rows > 0) {
+      task.batch_rows = 160;
+    } else {
+      task.batch = 8;
+    }
+  }
   recipe.accumulation = 1;
   recipe.steps = 200;
   recipe.rate.peak = 3e-3;
@@ -40,7 +46,8 @@ struct Sibling {
 std::vector<Sibling> Siblings() {
   return {{"lightningdot_pretrain.yaml", "lightningdot"},
           {"scene_text_pretrain.yaml", "lightningdot with scene text"},
-          {"uniter_pretrain.yaml", "uniter"}};
+          {"uniter_pretrain.yaml", "uniter"},
+          {"m3p.yaml", "m3p"}};
 }
 
 TEST_CASE("each recipe's tasks are all learnt at once by the family that it is for") {
