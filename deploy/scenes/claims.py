@@ -27,11 +27,13 @@ from runner import (AGAIN, Failed, HERE, ROOT, built_programs, lines_of, lock, m
 SLICES = ["plain", "binding", "relation", "count", "new_drawing", "new_combination"]
 SIBLINGS = ["colours_swapped", "relation_mirrored", "roles_swapped", "count", "object_replaced"]
 NETS = os.path.join(ROOT, "common/scenes/region_net.safetensors")
+# Only for measures that name them.
+WORDS = ["words", "no_words", "word_said", "word_unsaid"]
 DISTRACTORS = 20000
-NETWORK_KEYS = {"model", "start", "recipe", "pictures", "steps", "boxed", "vocabulary", "retriever",
-                "teacher"}
-MEASURE_KEYS = {"pool", "matrices", "policies", "references", "depths", "lambdas", "siblings",
-                "distractors", "parts", "rerank_scores"}
+NETWORK_KEYS = {"model", "start", "weights_of", "recipe", "pictures", "steps", "boxed", "vocabulary",
+                "retriever", "teacher"}
+MEASURE_KEYS = {"paper", "pool", "folds", "matrices", "ensembles", "policies", "references",
+                "depths", "lambdas", "siblings", "distractors", "parts", "rerank_scores", "claims"}
 MATRIX_KEYS = {"network", "by", "behind", "depth"}
 
 
@@ -58,6 +60,9 @@ class Rows:
             unknown |= set(matrix) - MATRIX_KEYS
         if unknown:
             raise Failed(f"{path}: row {name} has '{sorted(unknown)[0]}', which means nothing")
+        if name in self.measures:
+            for problem in report.claim_problems(row):
+                raise Failed(f"{path}: row {name}: {problem}")
 
     def names(self):
         return list(self.networks) + list(self.measures)
@@ -65,7 +70,8 @@ class Rows:
     def needs(self, name):
         if name in self.networks:
             row = self.networks[name]
-            return sorted({row[key] for key in ("start", "retriever", "teacher") if key in row})
+            keys = ("start", "weights_of", "retriever", "teacher")
+            return sorted({row[key] for key in keys if key in row})
         return sorted({m["network"] for m in self.measures[name]["matrices"].values()})
 
     def result_path(self, name):
@@ -162,12 +168,14 @@ class Claims:
         return path
 
     def begun(self, row):
-        """What a network starts from: another one, or drawn at random."""
+        """What a network starts from: another one, another one's weights in a shape of its own, or
+        weights that are drawn at random."""
         if "start" in row:
             return self.bundle(row["start"])
-        return run([self.programs["sightlinectl"], "init-model", "--store", self.store,
-                    "--vocabulary", self.vocabulary(row.get("vocabulary", "wordpiece")),
-                    "--config", os.path.join(HERE, "models", row["model"] + ".json"),
+        source = (["--weights-of", self.bundle(row["weights_of"])] if "weights_of" in row else
+                  ["--vocabulary", self.vocabulary(row.get("vocabulary", "wordpiece"))])
+        return run([self.programs["sightlinectl"], "init-model", "--store", self.store] + source +
+                   ["--config", os.path.join(HERE, "models", row["model"] + ".json"),
                     "--seed", "1"]).strip()
 
     def recipe(self, name, row):
@@ -181,8 +189,10 @@ class Claims:
         return path
 
     def prepared(self, name):
-        """The command that trains it."""
+        """The command that trains it; of a network that is taken as it begins, its id."""
         row = self.rows.networks[name]
+        if "recipe" not in row:
+            return self.begun(row)
         boxed = row.get("boxed", False)
         out = os.path.join(self.work, "runs", name)
         os.makedirs(out, exist_ok=True)
@@ -194,12 +204,15 @@ class Claims:
         return learn + (["--steps", str(row["steps"])] if "steps" in row else [])
 
     def train(self, name, learn):
-        bundle = run(learn).strip()
+        untrained = isinstance(learn, str)
+        bundle = learn if untrained else run(learn).strip()
         network = os.path.join(self.work, "networks", name)
         shutil.rmtree(network + ".tmp", ignore_errors=True)
         shutil.copytree(os.path.join(self.store, "models", bundle), network + ".tmp")
         shutil.rmtree(network, ignore_errors=True)
         os.rename(network + ".tmp", network)
+        if untrained:
+            return {"network": bundle, "steps": 0, "development": None}
         events = lines_of(os.path.join(self.work, "runs", name, "metrics.jsonl"))
         best = [event for event in events if event["event"] == "development" and event["best"]]
         steps = [event for event in events if event["event"] == "step"]
@@ -215,7 +228,7 @@ class Claims:
                 self.scenes.pool(split, boxed)
         folder = os.path.join(self.work, "measures", name)
         os.makedirs(folder, exist_ok=True)
-        return self.parts(row["pool"], folder)
+        return self.parts(row["pool"], row.get("folds"), folder)
 
     def measure(self, name, parts):
         """Its matrices, and the tables of all its pools' parts."""
@@ -231,15 +244,18 @@ class Claims:
                                     lambda arguments=arguments: run(arguments))
         self.name_families(row["pool"], folder)
         siblings = row.get("siblings", False)
+        wanted = row.get("parts", [part for part in parts if part not in WORDS])
         tables = {}
         for part, protocol in parts.items():
-            if (part in SIBLINGS) == siblings and part in row.get("parts", parts):
+            if (part in SIBLINGS) == siblings and part in wanted:
                 tables[part] = self.table(folder, row, matrices, protocol)
         return {"pool": row["pool"], "parts": tables,
                 "matrices": {m: s["network"] for m, s in row["matrices"].items()}}
 
-    def parts(self, pool, folder):
+    def parts(self, pool, folds, folder):
         """Protocols of `tables` by the part of the pool that they are about."""
+        if folds is not None:
+            return {"all": f"folds:{folds}"}
         graphs = self.scenes.graphs(pool)
         protocols = {"all": "whole"}
 
@@ -253,6 +269,14 @@ class Claims:
             add("slice_" + part, "distractors", [[g["id"]] for g in graphs if part in g["slices"]])
         for change in SIBLINGS:
             add(change, "pools", [[g["base"], g["id"]] for g in graphs if g["change"] == change])
+        add("words", "distractors", [[g["id"]] for g in graphs if g["word"]])
+        add("no_words", "distractors", [[g["id"]] for g in graphs if not g["word"]])
+        said = {True: [], False: []}  # of pictures with a word, whether the caption says it
+        for graph in graphs:
+            for number, caption in enumerate(graph["captions"] if graph["word"] else [], start=1):
+                said[bool(caption["claim"]["word"])].append([f"{graph['id']}#en-{number}"])
+        add("word_said", "captions", said[True])
+        add("word_unsaid", "captions", said[False])
         return protocols
 
     def scoring(self, folder, name, spec, row, parts):
@@ -271,6 +295,8 @@ class Claims:
             path = os.path.join(folder, "siblings.tsv")
             write(path, "".join(lines))
             arguments += ["--protocol", "pools:" + path]
+        elif "folds" in row and spec["by"] == "pairs":
+            arguments += ["--protocol", parts["all"]]
         return arguments
 
     def name_families(self, pool, folder):
@@ -300,6 +326,8 @@ class Claims:
                 arguments += ["--lambdas", row["lambdas"]]
             for matrix, file in matrices.items():
                 arguments += ["--matrix", f"{matrix}={file}"]
+            for ensemble, members in row.get("ensembles", {}).items():
+                arguments += ["--ensemble", f"{ensemble}={members}"]
             run(arguments)
             by_reference[reference] = json.loads(read(path))
         return report.shortened(by_reference, policies)

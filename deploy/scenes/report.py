@@ -41,17 +41,54 @@ def shortened(by_reference, policies):
     return sorted(methods.values(), key=lambda method: policies.index(method["policy"]))
 
 
+def claim_problems(row):
+    """What is wrong with the policies, references and claims of a measure."""
+    scores = set(row["matrices"]) | set(row.get("ensembles", {}))
+    policies = row["policies"].split(",")
+    references = row.get("references", policies[:1])
+    for policy in policies:
+        for name in policy.split(":"):
+            if name not in scores:
+                yield f"policy {policy} is of {name}, which is no matrix and no ensemble"
+    for reference in references:
+        if reference not in policies:
+            yield f"reference {reference} is no policy"
+    for claim in row.get("claims", []):
+        if set(claim) != {"says", "of", "is", "than", "part"}:
+            yield f"a claim has {', '.join(sorted(claim))}, not says, of, is, than and part"
+        elif claim["of"].split(" ")[0] not in policies or claim["than"] not in references:
+            yield f"claim '{claim['says']}': `of` names a method and `than` a reference"
+        elif claim["is"] not in ("<", "=", ">"):
+            yield f"claim '{claim['says']}': `is` is <, = or >"
+
+
 def with_interval(numbers):
     return f"{numbers[0]:.1f} [{numbers[1]:.1f}, {numbers[2]:.1f}]"
 
 
+def sign(numbers):
+    """What the interval of a difference says: that there is none, more, less, or nothing."""
+    _, low, high = numbers
+    if -EQUAL <= low and high <= EQUAL:
+        return "="
+    return ">" if low > 0 else "<" if high < 0 else ""
+
+
+def outcome(expected, numbers):
+    """Whether it is as a paper says.  A difference that is sure and small is both more and none."""
+    _, low, high = numbers
+    equal, apart = sign(numbers) == "=", low > EQUAL or high < -EQUAL
+    holds = {"=": equal, ">": low > 0, "<": high < 0}[expected]
+    fails = {"=": apart, ">": equal or high < 0, "<": equal or low > 0}[expected]
+    return "holds" if holds else "fails" if fails else "open"
+
+
 def gain(numbers):
-    """Of R@1 against another method, "=" where the interval says that it is none."""
+    """Of R@1 against another method, with what the interval says of it."""
     if numbers is None:
         return ""
     value, low, high = numbers
-    equal = " =" if -EQUAL <= low and high <= EQUAL else ""
-    return f"{value:+.1f} [{low:+.1f}, {high:+.1f}]{equal}"
+    return f"{value:+.1f} [{low:+.1f}, {high:+.1f}] {sign(numbers)}".rstrip()
 
 
 def part_table(part, methods):
@@ -75,6 +112,22 @@ def part_table(part, methods):
     return "\n".join(lines) + "\n"
 
 
+def claim_table(claims, parts):
+    """What the paper says, and whether it is so here."""
+    lines = ["| the paper | part | here, R@1 | T→I | I→T |", "|---|---|---|---|---|"]
+    for claim in claims:
+        named = {method_name(method): method for method in parts.get(claim["part"], [])}
+        if claim["of"] not in named:
+            continue
+        cells = []
+        for direction in DIRECTIONS:
+            minus = named[claim["of"]][direction]["minus"].get(claim["than"])
+            cells.append("" if minus is None else f"{gain(minus)}: {outcome(claim['is'], minus)}")
+        lines.append(f"| {claim['says']} | {claim['part']} | {claim['of']} {claim['is']} "
+                     f"{claim['than']} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n" if len(lines) > 2 else ""
+
+
 def duration(seconds):
     return f"{seconds / 3600:.1f} h" if seconds >= 3600 else f"{seconds / 60:.0f} min"
 
@@ -94,15 +147,22 @@ def network_table(rows):
 
 def tables(rows):
     """Markdown of all results that there are."""
-    text = network_table(rows)
-    for name in rows.measures:
+    text, paper = network_table(rows), None
+    for name, row in rows.measures.items():
         result = rows.result(name)
         if result is None:
             continue
+        if row.get("paper") not in (None, paper):
+            paper = row["paper"]
+            text += f"\n### {paper}\n"
         text += f"\n**{name}**, {result['pool']}\n"
+        claims = claim_table(row.get("claims", []), result["parts"])
+        text += "\n" + claims if claims else ""
         for part, methods in result["parts"].items():
             text += "\n" + part_table(part, methods)
     if not text:
         return "there are no results yet\n"
     return ("One seed: intervals of 95 % are over families of pictures, not over runs. \"=\": the "
-            f"difference lies within {EQUAL} points.\n\n" + text)
+            f"difference lies within {EQUAL} points; else \">\" and \"<\": it is above or below 0; "
+            "without a sign: nobody knows. A claim is open where its interval says neither.\n\n" +
+            text)

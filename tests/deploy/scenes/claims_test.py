@@ -38,22 +38,25 @@ if os.path.exists(folder + "/fail_" + words[0]):
 for flag in ("--corpus", "--development", "--candidates", "--matrix", "--pairs", "--protocol"):
     for i, word in enumerate(words):
         path = words[i + 1].split(":")[-1].split("=")[-1] if word == flag else "/"
-        if path != "whole" and not os.path.exists(path):
+        if path not in ("whole", "5") and not os.path.exists(path):
             sys.exit("there is no " + path)
 if words[0] == "scenes":
     split = value("--features") or "train"
+    said, silent = {"word": "OPEN"}, {"word": None}
     graphs = [{"id": split + "/0", "base": split + "/0", "change": "none", "slices": ["binding"],
-               "captions": [{"en": "a dog"}]},
+               "word": None, "captions": [{"en": "a dog", "claim": silent}]},
               {"id": split + "/1", "base": split + "/0", "change": "colours_swapped",
-               "slices": ["binding"], "captions": [{"en": "a cat"}]},
+               "word": None, "slices": ["binding"], "captions": [{"en": "a cat", "claim": silent}]},
               {"id": split + "/2", "base": None, "change": "none", "slices": ["plain"],
-               "captions": [{"en": "a cow"}]}]
+               "word": {"text": "OPEN"},
+               "captions": [{"en": "a cow", "claim": silent}, {"en": "open", "claim": said}]}]
     put(value("--out") + "/" + split + ".jsonl", "".join(json.dumps(g) + "\n" for g in graphs))
     boxed = ".boxed" if "--append-boxes" in words else ""
     put(value("--out") + "/" + split + boxed + ".regions", "")
 elif words[0] == "make-vocabulary":
     put(value("--out"), open(value("--text")).read())
 elif words[0] == "init-model":
+    put(value("--store") + "/models/begun/manifest.json", "begun")
     print("begun")
 elif words[0] == "learn":
     put(value("--store") + "/models/learnt/manifest.json", open(value("--recipe")).read())
@@ -159,7 +162,7 @@ class ClaimsTest(cases.Case):
 
     def test_vocabularies_are_of_the_captions_that_are_learnt_from(self):
         self.run_rows("bi")
-        self.assertEqual(self.read("work/wordpiece.vocabulary"), "a dog\na cat\na cow\n")
+        self.assertEqual(self.read("work/wordpiece.vocabulary"), "a dog\na cat\na cow\nopen\n")
 
     def test_parts_are_families_slices_and_siblings(self):
         self.run_rows()
@@ -180,12 +183,94 @@ class ClaimsTest(cases.Case):
         self.run_rows()
         text = report.tables(self.rows())
         self.assertIn("| all | T→I R@1 | minus be | minus be:ce | I→T R@1 |", text)
-        self.assertIn("| be:ce 20 add_lambda:0.5 | 50.0 [40.0, 60.0] | +12.5 [+1.0, +20.0] |  |",
+        self.assertIn("| be:ce 20 add_lambda:0.5 | 50.0 [40.0, 60.0] | +12.5 [+1.0, +20.0] > |  |",
                       text)
         self.assertIn("| be | 50.0 [40.0, 60.0] |  | +0.0 [-10.0, +10.0] |", text)
         self.assertIn("| 50.0 | 4 |", text)
         self.assertEqual(report.gain([0.1, -1.9, 2.0]), "+0.1 [-1.9, +2.0] =")
         self.assertIn("| bi | 7 | 0 min |", text)
+
+    def written(self, networks=None, **measure):
+        """Rows of one measure, "m", and what it needs."""
+        measure = {"pool": "test_1k", "policies": "be", **measure,
+                   "matrices": {"be": {"network": "bi", "by": "embeddings"},
+                                "ce": {"network": "bi", "by": "pairs"}}}
+        networks = {"bi": {"model": "m", "recipe": "r", "pictures": 20}, **(networks or {})}
+        self.write("clone/rows.json", json.dumps({"networks": networks,
+                                                  "measures": {"m": measure}}).encode())
+
+    def test_a_network_may_begin_with_another_one_s_weights_in_its_own_shape(self):
+        self.written({"other": {"model": "n", "weights_of": "bi", "recipe": "r"},
+                      "as_it_is": {"model": "n", "weights_of": "bi"}})
+        self.assertEqual(self.rows().needs("as_it_is"), ["bi"])
+        self.run_rows("bi")
+        self.run_rows("other")
+        begun = self.calls("init-model")[-1]
+        self.assertEqual(begun[begun.index("--weights-of") + 1],
+                         os.path.join(self.folder, "work/networks/bi"))
+        self.assertNotIn("--vocabulary", begun)
+        self.assertTrue(begun[begun.index("--config") + 1].endswith("models/n.json"))
+        learnt = len(self.calls("learn"))
+        self.assertEqual(self.run_rows("as_it_is")[0], 0)
+        self.assertEqual(len(self.calls("learn")), learnt)
+        self.assertEqual(self.read("work/networks/as_it_is/manifest.json"), "begun")
+        self.assertEqual(self.rows().result("as_it_is")["steps"], 0)
+        self.assertIn("| as_it_is | 0 |", report.tables(self.rows()))
+
+    def test_words_that_are_drawn_in_are_parts_of_measures_that_name_them(self):
+        self.written(parts=["words", "no_words", "word_said", "word_unsaid"])
+        self.run_rows()
+        self.assertEqual(list(self.rows().result("m")["parts"]),
+                         ["words", "no_words", "word_said", "word_unsaid"])
+        self.assertEqual(self.read("work/measures/m/words.tsv"), "test_1k/2\n")
+        self.assertEqual(self.read("work/measures/m/no_words.tsv"), "test_1k/0\ntest_1k/1\n")
+        self.assertEqual(self.read("work/measures/m/word_said.tsv"), "test_1k/2#en-2\n")
+        self.assertEqual(self.read("work/measures/m/word_unsaid.tsv"), "test_1k/2#en-1\n")
+        said = self.calls("tables")[2]
+        self.assertTrue(said[said.index("--protocol") + 1].startswith("captions:"))
+
+    def test_a_measure_may_be_of_folds_and_of_ensembles(self):
+        self.written(folds=5, ensembles={"both": "be+ce"}, policies="both,be")
+        self.run_rows()
+        self.assertEqual(list(self.rows().result("m")["parts"]), ["all"])
+        tables = self.calls("tables")[0]
+        self.assertEqual(tables[tables.index("--ensemble") + 1], "both=be+ce")
+        self.assertEqual(tables[tables.index("--protocol") + 1], "folds:5")
+        embeddings, pairs = self.calls("scores")
+        self.assertNotIn("--protocol", embeddings)
+        self.assertEqual(pairs[pairs.index("--protocol") + 1], "folds:5")
+
+    def test_what_papers_say_is_held_against_what_was_found(self):
+        claim = {"says": "it lifts", "of": "be:ce 20 add_lambda:0.5", "is": ">", "than": "be",
+                 "part": "all"}
+        self.written(paper="A paper", policies="be,be:ce", claims=[claim])
+        self.run_rows()
+        text = report.tables(self.rows())
+        self.assertIn("### A paper\n\n**m**, test_1k\n", text)
+        self.assertIn("| it lifts | all | be:ce 20 add_lambda:0.5 > be | +12.5 [+1.0, +20.0] >: "
+                      "holds |  |", text)
+        for expected, low, high, said in ((">", 0.1, 5, "holds"), (">", -1, 5, "open"),
+                                          (">", -1, 1, "fails"), (">", -9, -3, "fails"),
+                                          (">", 0.1, 1, "holds"), ("=", -2, 2, "holds"),
+                                          ("=", -3, 1, "open"), ("=", 2.1, 9, "fails"),
+                                          ("=", -9, -2.1, "fails"), ("<", -4, -0.1, "holds"),
+                                          ("<", -4, 0.1, "open"), ("<", 0.1, 4, "fails")):
+            self.assertEqual(report.outcome(expected, [0, low, high]), said, (expected, low, high))
+        signs = [report.sign([0, low, high]) for low, high in ((-2, 2), (.1, 3), (-3, -.1), (-3, 1))]
+        self.assertEqual(signs, ["=", ">", "<", ""])
+
+    def test_measures_that_cannot_be_read_are_refused(self):
+        claim = {"says": "it lifts", "of": "be", "is": ">", "than": "be", "part": "all"}
+        for measure, problem in (({"policies": "be,bi"}, "policy bi is of bi, which is no matrix"),
+                                 ({"policies": "be:ec"}, "policy be:ec is of ec"),
+                                 ({"references": ["ce"]}, "reference ce is no policy"),
+                                 ({"claims": [dict(claim, of="ce")]}, "`of` names a method"),
+                                 ({"claims": [dict(claim, than="ce")]}, "`than` a reference"),
+                                 ({"claims": [dict(claim, **{"is": "!"})]}, "`is` is <, = or >"),
+                                 ({"claims": [{"says": "it lifts"}]}, "a claim has says, not")):
+            self.written(**measure)
+            with self.assertRaisesRegex(claims.Failed, problem):
+                self.rows()
 
     def test_what_ends_a_program_ends_the_row_and_leaves_no_result(self):
         self.write("bin/fail_learn", b"75")
@@ -277,6 +362,11 @@ wait
     def test_rows_of_the_repository_stand_in_order(self):
         rows = claims.Rows(sys.argv[2])
         self.assertGreater(len(rows.names()), 3)
+        # What they name is there, and nothing else.
+        for folder, key, end in (("models", "model", ".json"), ("recipes", "recipe", ".yaml")):
+            files = os.listdir(os.path.join(os.path.dirname(sys.argv[2]), folder))
+            named = {row[key] + end for row in rows.networks.values() if key in row}
+            self.assertEqual(named, {name for name in files if name.endswith(end)})
 
 
 if __name__ == "__main__":

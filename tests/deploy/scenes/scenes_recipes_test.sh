@@ -6,7 +6,10 @@
 set -euo pipefail
 trainer=$1 ctl=$2
 shift 2
-printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ndog\n' >"$TEST_TMPDIR/vocab.txt"
+printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\ndog\n' >"$TEST_TMPDIR/WORDPIECE"
+echo 'a dog' >"$TEST_TMPDIR/text"
+"$ctl" make-vocabulary --kind word_list --min-count 1 --text "$TEST_TMPDIR/text" \
+  --out "$TEST_TMPDIR/WORD_LIST"
 recipes=0 models=0
 for file in "$@"; do
   case $file in
@@ -17,7 +20,8 @@ for file in "$@"; do
       recipes=$((recipes + 1))
       ;;
     *.json)
-      "$ctl" init-model --store "$TEST_TMPDIR/store" --vocabulary "$TEST_TMPDIR/vocab.txt" \
+      kind=$(sed -n '/"tokenizer"/,/}/s/.*"kind": "\(.*\)".*/\1/p' "$file")
+      "$ctl" init-model --store "$TEST_TMPDIR/store" --vocabulary "$TEST_TMPDIR/$kind" \
         --config "$file" --seed 1
       models=$((models + 1))
       ;;
