@@ -10,9 +10,9 @@
 
 namespace sightline {
 
-// Computes with the weights of `encoder`, which keeps them, where the gate has tensors.  Sequences
-// are padded to the longest of a pass, so a pass of like lengths costs least.  In bfloat16 if
-// `bfloat16`, as AutocastScope; results are float32.
+// Computes with the weights of `encoder`, which keeps them, where the gate has tensors.  Of what is
+// padded only attention computes anything (PaddedRows).  In bfloat16 if `bfloat16`, as
+// AutocastScope; results are float32.
 std::unique_ptr<const TransformerExecutor> NewTrainingExecutor(BertEncoder encoder,
                                                                const TensorGate& gate,
                                                                bool bfloat16);

@@ -31,17 +31,6 @@ std::vector<SequenceRun> RunsOf(const std::vector<int64_t>& lengths) {
   return runs;
 }
 
-torch::Tensor FirstRowsOf(const std::vector<int64_t>& lengths) {
-  torch::Tensor rows = torch::empty({static_cast<int64_t>(lengths.size())}, torch::kInt64);
-  int64_t* const row = rows.data_ptr<int64_t>();
-  int64_t begin = 0;
-  for (size_t i = 0; i < lengths.size(); ++i) {
-    row[i] = begin;
-    begin += lengths[i];
-  }
-  return rows;
-}
-
 torch::Tensor MeanOfEach(const torch::Tensor& rows, const std::vector<int64_t>& lengths) {
   std::vector<torch::Tensor> means;
   for (const SequenceRun& run : RunsOf(lengths)) means.push_back(run.Of(rows).mean(1));
@@ -74,44 +63,29 @@ BertSelfAttentionImpl::BertSelfAttentionImpl(const BertConfig& config)
       dropout_(register_module("dropout", torch::nn::Dropout(config.dropout))) {}
 
 torch::Tensor BertSelfAttentionImpl::Attend(const torch::Tensor& q, const torch::Tensor& k,
-                                            const torch::Tensor& v, const torch::Tensor& bias,
-                                            int64_t count, int64_t query_length, int64_t length) {
+                                            const torch::Tensor& v, const torch::Tensor& bias) {
   const int64_t hidden = q.size(-1), head_size = hidden / head_count_;
-  const auto by_head = [&](const torch::Tensor& x, int64_t rows) {
-    return x.view({count, rows, head_count_, head_size}).transpose(1, 2);
+  const auto by_head = [&](const torch::Tensor& x) {
+    return x.view({x.size(0), x.size(1), head_count_, head_size}).transpose(1, 2);
   };
-  torch::Tensor scores =
-      torch::matmul(by_head(q, query_length), by_head(k, length).transpose(2, 3));
+  torch::Tensor scores = torch::matmul(by_head(q), by_head(k).transpose(2, 3));
   scores = scores / std::sqrt(static_cast<double>(head_size));
   if (bias.defined()) scores = scores + bias;
   const torch::Tensor weights = dropout_(torch::softmax(scores, -1));
-  return torch::matmul(weights, by_head(v, length))
-      .transpose(1, 2)
-      .reshape({count * query_length, hidden});
+  return torch::matmul(weights, by_head(v)).transpose(1, 2).reshape(q.sizes());
 }
 
 torch::Tensor BertSelfAttentionImpl::forward(const torch::Tensor& rows, const torch::Tensor& bias) {
-  const int64_t length = rows.size(1);
-  return Attend(query_(rows), key_(rows), value_(rows), bias, rows.size(0), length, length)
-      .view(rows.sizes());
+  return Attend(query_(rows), key_(rows), value_(rows), bias);
 }
 
-torch::Tensor BertSelfAttentionImpl::ForwardPacked(const PackedRows& packed, Readout readout,
+torch::Tensor BertSelfAttentionImpl::ForwardPacked(const PackedPass& pass,
+                                                   const torch::Tensor& rows, Readout readout,
                                                    const torch::Tensor& queries) {
-  const bool all = readout == Readout::kAllRows;
-  const torch::Tensor q = query_(queries), k = key_(packed.rows), v = value_(packed.rows);
-  std::vector<torch::Tensor> seen;
-  for (const SequenceRun& run : RunsOf(packed.lengths)) {
-    const int64_t rows = run.count * run.length;
-    torch::Tensor bias;
-    if (packed.key_bias.defined()) {
-      bias = packed.key_bias.narrow(0, run.begin, rows).view({run.count, 1, 1, run.length});
-    }
-    seen.push_back(Attend(all ? q.narrow(0, run.begin, rows) : q.narrow(0, run.first, run.count),
-                          k.narrow(0, run.begin, rows), v.narrow(0, run.begin, rows), bias,
-                          run.count, all ? run.length : 1, run.length));
-  }
-  return seen.size() == 1 ? seen[0] : torch::cat(seen);
+  const torch::Tensor q = query_(queries), k = pass.padding.Pad(key_(rows)),
+                      v = pass.padding.Pad(value_(rows));
+  if (readout == Readout::kFirstRows) return Attend(q.unsqueeze(1), k, v, pass.bias).squeeze(1);
+  return pass.padding.Pack(Attend(pass.padding.Pad(q), k, v, pass.bias));
 }
 
 BertResidualImpl::BertResidualImpl(int64_t input_size, const BertConfig& config)
@@ -142,12 +116,11 @@ torch::Tensor BertLayerImpl::forward(const torch::Tensor& rows, const torch::Ten
   return AfterAttention(self_(rows, bias), rows);
 }
 
-torch::Tensor BertLayerImpl::ForwardPacked(const PackedRows& packed, Readout readout) {
+torch::Tensor BertLayerImpl::ForwardPacked(const PackedPass& pass, const torch::Tensor& rows,
+                                           Readout readout) {
   const torch::Tensor queries =
-      readout == Readout::kAllRows
-          ? packed.rows
-          : packed.rows.index_select(0, FirstRowsOf(packed.lengths).to(packed.rows.device()));
-  return AfterAttention(self_->ForwardPacked(packed, readout, queries), queries);
+      readout == Readout::kAllRows ? rows : rows.index_select(0, pass.padding.first_rows());
+  return AfterAttention(self_->ForwardPacked(pass, rows, readout, queries), queries);
 }
 
 BertEncoderImpl::BertEncoderImpl(const BertConfig& config)
@@ -165,12 +138,22 @@ torch::Tensor BertEncoderImpl::forward(const torch::Tensor& rows, const torch::T
   return x;
 }
 
-torch::Tensor BertEncoderImpl::ForwardPacked(PackedRows packed, Readout readout) {
+torch::Tensor BertEncoderImpl::ForwardPacked(const PackedRows& packed, Readout readout) {
+  PackedPass pass{PaddedRows(packed.lengths, packed.rows.device()), {}};
+  const PaddedRows& padding = pass.padding;
+  torch::Tensor bias;
+  if (padding.mask().defined()) bias = KeyBiasOf(padding.mask());
+  if (packed.key_bias.defined()) {
+    const torch::Tensor own = padding.Pad(packed.key_bias.unsqueeze(1)).squeeze(2);
+    bias = bias.defined() ? bias + own : own;
+  }
+  if (bias.defined()) pass.bias = bias.unsqueeze(1).unsqueeze(1);
+  torch::Tensor rows = packed.rows;
   for (size_t i = 0; i < layers_->size(); ++i) {
     const Readout read = i + 1 == layers_->size() ? readout : Readout::kAllRows;
-    packed.rows = layers_[i]->as<BertLayerImpl>()->ForwardPacked(packed, read);
+    rows = layers_[i]->as<BertLayerImpl>()->ForwardPacked(pass, rows, read);
   }
-  return packed.rows;
+  return rows;
 }
 
 BertEmbeddingsImpl::BertEmbeddingsImpl(const BertConfig& config)

@@ -7,9 +7,9 @@
 // attention's probabilities (Devlin et al., 2019).  A module is in training mode, with
 // dropout, until eval() is called on it.
 //
-// Training pads: B items, L rows each, H hidden size; a mask is B x L float, 1 for a real
-// row and 0 for padding.  Serving packs: the rows of all items follow one another, and only
-// attention knows where one ends.
+// Packed, the rows of all items follow one another, and only attention knows where one ends. Padded
+// there are B items of L rows each, H hidden size; a mask is B x L float, 1 for a real row and 0
+// for padding.
 //
 // Includes torch: only .cc files of common/models and common/training include this.
 #ifndef SIGHTLINE_COMMON_MODELS_NETWORK_TRANSFORMER_H_
@@ -26,6 +26,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/models/network/padded_rows.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
 
 namespace sightline {
@@ -76,9 +77,6 @@ struct SequenceRun {
 
 std::vector<SequenceRun> RunsOf(const std::vector<int64_t>& lengths);
 
-// Row numbers of the sequences' first rows, int64.
-torch::Tensor FirstRowsOf(const std::vector<int64_t>& lengths);
-
 // Mean of each sequence's rows: B x H.
 torch::Tensor MeanOfEach(const torch::Tensor& rows, const std::vector<int64_t>& lengths);
 
@@ -86,21 +84,26 @@ torch::Tensor MeanOfEach(const torch::Tensor& rows, const std::vector<int64_t>& 
 // keys have no weight at all; the finite value is the checkpoints' own.
 inline constexpr double kMaskedScore = -10000.0;
 
+// What attention has to know of packed rows.
+struct PackedPass {
+  PaddedRows padding;
+  torch::Tensor bias;  // B x 1 x 1 x L, added to the scores; undefined for none
+};
+
 // Keys query, key, value.
 class BertSelfAttentionImpl : public torch::nn::Module {
  public:
   explicit BertSelfAttentionImpl(const BertConfig& config);
   // rows B x L x H; `bias`, B x 1 x 1 x L, is added to the scores unless undefined.
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias);
-  // What `queries` (all rows of `packed`, or the first of each sequence) see; as many rows.
-  torch::Tensor ForwardPacked(const PackedRows& packed, Readout readout,
+  // What `queries` (all of `rows`, T x H, or the first of each sequence) see; as many rows.
+  torch::Tensor ForwardPacked(const PackedPass& pass, const torch::Tensor& rows, Readout readout,
                               const torch::Tensor& queries);
 
  private:
-  // Of `count` sequences of `length` rows, `query_length` of which ask.  q, k, v: rows x H.
+  // q: B x Q x H, of the rows that ask; k, v: B x L x H.  B x Q x H.
   torch::Tensor Attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                       const torch::Tensor& bias, int64_t count, int64_t query_length,
-                       int64_t length);
+                       const torch::Tensor& bias);
 
   const int64_t head_count_;
   torch::nn::Linear query_, key_, value_;
@@ -126,8 +129,8 @@ class BertLayerImpl : public torch::nn::Module {
  public:
   explicit BertLayerImpl(const BertConfig& config);
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias);
-  // The rows that `readout` names.
-  torch::Tensor ForwardPacked(const PackedRows& packed, Readout readout);
+  // The rows that `readout` names, of `rows`, T x H.
+  torch::Tensor ForwardPacked(const PackedPass& pass, const torch::Tensor& rows, Readout readout);
 
  private:
   torch::Tensor AfterAttention(const torch::Tensor& seen, const torch::Tensor& rows);
@@ -148,7 +151,7 @@ class BertEncoderImpl : public torch::nn::Module {
   // nothing of use.
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& key_bias);
   // The rows that `readout` names.
-  torch::Tensor ForwardPacked(PackedRows packed, Readout readout);
+  torch::Tensor ForwardPacked(const PackedRows& packed, Readout readout);
 
   const BertConfig& config() const { return config_; }
   // Each a BertLayer.

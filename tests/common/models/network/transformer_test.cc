@@ -183,6 +183,37 @@ TEST_CASE("sequences of a pass do not see one another") {
   }
 }
 
+TEST_CASE("gradients of the sequences of a pass are those of each alone") {
+  BertEncoder encoder = Randomized(BertEncoder(SmallConfig()), 4);
+  const auto gradients_of = [&](const torch::Tensor& loss) {
+    encoder->zero_grad();
+    loss.backward();
+    std::vector<torch::Tensor> gradients;
+    for (const torch::Tensor& parameter : encoder->parameters()) {
+      gradients.push_back(parameter.grad().clone());
+    }
+    return gradients;
+  };
+  const PackedRows packed = RandomSequences({4, 1, 7, 7, 2});
+  for (const Readout readout : {Readout::kAllRows, Readout::kFirstRows}) {
+    const torch::Tensor together = encoder->ForwardPacked(packed, readout).square().sum();
+    torch::Tensor apart = torch::zeros({});
+    int64_t begin = 0;
+    for (const int64_t length : packed.lengths) {
+      const torch::Tensor rows =
+          encoder(packed.rows.narrow(0, begin, length).unsqueeze(0), torch::Tensor())[0];
+      apart = apart + (readout == Readout::kAllRows ? rows : rows[0]).square().sum();
+      begin += length;
+    }
+    const auto expected = gradients_of(apart), actual = gradients_of(together);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(i);
+      const float largest = expected[i].abs().max().item<float>();
+      REQUIRE((actual[i] - expected[i]).abs().max().item<float>() <= 1e-4 * (1 + largest));
+    }
+  }
+}
+
 TEST_CASE("a row that is masked as a key is seen by nobody, but sees") {
   BertEncoder encoder = Randomized(BertEncoder(SmallConfig()), 3);
   PackedRows packed = RandomSequences({5, 3});
