@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/call_context.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
@@ -15,6 +17,7 @@
 #include "common/training/world_options.h"
 #include "services/trainer/learn_config.h"
 #include "services/trainer/learn_run.h"
+#include "services/trainer/local_processes.h"
 #include "services/trainer/recipe_reporter.h"
 
 namespace sightline {
@@ -23,8 +26,11 @@ namespace {
 struct LearnFlags {
   std::string recipe;
   LearnOverrides overrides;
+  int64_t processes = 1;
   bool check = false;
 };
+
+constexpr char kProcessesFlag[] = "processes";
 
 Flags DefineFlags(LearnFlags* values) {
   LearnOverrides& overrides = values->overrides;
@@ -47,6 +53,11 @@ Flags DefineFlags(LearnFlags* values) {
   flags.String("device", "NAME", "auto, cpu, cuda or cuda:N; default auto", &overrides.device);
   flags.Int("threads", "of LibTorch on the CPU; default: the cores there are", 1,
             limits::kMaxThreads, &overrides.threads);
+  flags.Int(
+      kProcessesFlag,
+      "of this machine that learn together; on a CPU one a core is fastest for small networks, "
+      "each with a copy of the weights and what is learnt by",
+      1, kMostProcesses, &values->processes);
   flags.Int("seed", "of all that is random", 0, INT64_MAX, &overrides.seed);
   flags.Int("steps", "in the place of the recipe's", 1, INT64_MAX, &overrides.steps);
   flags.Switch("check", "read the recipe, report its problems, and stop", &values->check);
@@ -95,6 +106,21 @@ absl::StatusOr<RecipeResult> Learn(const LearnConfig& config, const TrainingWorl
   return result;
 }
 
+// Several processes of this machine, each with these arguments but for how many there are.
+int LearnTogether(const std::vector<std::string>& args, int count, const Console& console) {
+  std::vector<std::string> arguments = {"trainer", "learn"};
+  const std::string flag = absl::StrCat("--", kProcessesFlag);
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == flag) {
+      ++i;
+    } else if (!absl::StartsWith(args[i], flag + "=")) {
+      arguments.push_back(args[i]);
+    }
+  }
+  const absl::StatusOr<int> status = RunLocalProcesses(arguments, count);
+  return status.ok() ? *status : Fail(status.status(), console);
+}
+
 }  // namespace
 
 int RunLearn(const std::vector<std::string>& args, const Console& console) {
@@ -119,6 +145,15 @@ int RunLearn(const std::vector<std::string>& args, const Console& console) {
   if (!world.ok()) {
     Fail(world.status(), console);
     return kUsageError;
+  }
+  if (values.processes > 1) {
+    if (world->size > 1) {
+      return UsageError(kLearnCommand,
+                        "the environment's WORLD_SIZE says that this is one of several processes "
+                        "already; leave --processes out",
+                        console);
+    }
+    return LearnTogether(args, static_cast<int>(values.processes), console);
   }
   const absl::StatusOr<RecipeResult> result = Learn(*config, *world, console);
   if (absl::IsCancelled(result.status())) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/files.h"
@@ -53,7 +54,8 @@ class Launch {
 
   // One of a run's processes.
   std::unique_ptr<Process> Start(const std::string& run, const std::string& log,
-                                 const Environment& environment) {
+                                 const Environment& environment,
+                                 const std::vector<std::string>& more_flags = {}) {
     std::vector<std::string> command = {"/usr/bin/env"};
     for (const auto& [name, value] : environment) {
       command.push_back(absl::StrCat(name, "=", value));
@@ -65,6 +67,7 @@ class Launch {
           std::string("--threads=1")}) {
       command.push_back(word);
     }
+    command.insert(command.end(), more_flags.begin(), more_flags.end());
     auto process = Process::Start(command, dir_.File(log));
     INFO(process.status().ToString());
     REQUIRE(process.ok());
@@ -130,6 +133,67 @@ TEST_CASE("two processes learn as one does, and one of them reports") {
   REQUIRE(absl::StrContains(launch.Log("two0"), "written to "));
   REQUIRE_FALSE(absl::StrContains(launch.Log("two1"), "written to "));
   REQUIRE(absl::StrContains(launch.Log("two1"), "process 1 of 2 is done"));
+}
+
+// The processes that a process has started.
+std::vector<std::string> ChildrenOf(pid_t pid) {
+  const auto line = ReadFile(absl::StrCat("/proc/", pid, "/task/", pid, "/children"));
+  REQUIRE(line.ok());
+  return absl::StrSplit(*line, ' ', absl::SkipWhitespace());
+}
+
+// Whether there is no such process, or only what its parent has not yet asked about.
+bool HasEnded(const std::string& pid) {
+  const auto stat = ReadFile(absl::StrCat("/proc/", pid, "/stat"));
+  return !stat.ok() || absl::StrContains(*stat, ") Z ");
+}
+
+TEST_CASE("one command starts several processes, which learn as one does") {
+  Launch launch(/*steps=*/8);
+  REQUIRE(launch.Start("alone", "alone0", {})->Wait() == kSuccess);
+  const auto status = launch.Start("two", "log", {}, {"--processes", "2"})->Wait();
+  INFO(launch.Log("log"));
+  REQUIRE(status == kSuccess);
+  const std::vector<double> losses = launch.Losses("two"), of_one = launch.Losses("alone");
+  REQUIRE(losses.size() == of_one.size());
+  for (size_t i = 0; i < losses.size(); ++i) {
+    REQUIRE(losses[i] == Approx(of_one[i]).epsilon(1e-3));
+  }
+  REQUIRE(absl::StrContains(launch.Log("log"), "written to "));
+  REQUIRE(absl::StrContains(launch.Log("log"), "process 1 of 2 is done"));
+}
+
+TEST_CASE("one command's processes stop with it, in order or not") {
+  const int signal = GENERATE(SIGTERM, SIGINT, SIGKILL);
+  CAPTURE(signal);
+  Launch launch(/*steps=*/1'000'000);
+  const auto parent = launch.Start("two", "log", {}, {"--processes=2"});
+  AwaitUntil([&] { return launch.HasReported("two"); });
+  const auto children = ChildrenOf(parent->pid());
+  REQUIRE(children.size() == 2);
+  REQUIRE(parent->Signal(signal).ok());
+  REQUIRE(parent->Wait() == (signal == SIGKILL ? 128 + SIGKILL : kRunAgain));
+  AwaitUntil([&] { return HasEnded(children[0]) && HasEnded(children[1]); });
+  REQUIRE(launch.HasCheckpoint("two"));
+}
+
+TEST_CASE("when one of a command's processes is killed the command ends, to be run again") {
+  Launch launch(/*steps=*/1'000'000);
+  const auto parent = launch.Start("two", "log", {}, {"--processes=2"});
+  AwaitUntil([&] { return launch.HasReported("two"); });
+  int child = 0;
+  REQUIRE(absl::SimpleAtoi(ChildrenOf(parent->pid())[1], &child));
+  REQUIRE(::kill(child, SIGKILL) == 0);
+  REQUIRE(parent->Wait() == kRunAgain);
+  REQUIRE(absl::StrContains(launch.Log("log"), "another one has ended"));
+}
+
+TEST_CASE("a command that a launcher has started starts no others") {
+  Launch launch(/*steps=*/8);
+  const Environment environment = {
+      {"WORLD_SIZE", "2"}, {"RANK", "0"}, {"MASTER_ADDR", "127.0.0.1"}, {"MASTER_PORT", "1"}};
+  REQUIRE(launch.Start("two", "log", environment, {"--processes=2"})->Wait() == kUsageError);
+  REQUIRE(absl::StrContains(launch.Log("log"), "leave --processes out"));
 }
 
 TEST_CASE("when one process is interrupted all stop, and may be started again") {
