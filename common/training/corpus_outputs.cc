@@ -116,14 +116,14 @@ absl::StatusOr<at::Tensor> EmbedTexts(const TrainableNetwork& learner,
   });
 }
 
-absl::StatusOr<at::Tensor> EmbedPictures(const LearntPairs& pairs, int64_t count,
+absl::StatusOr<at::Tensor> EmbedPictures(const LearntPairs& pairs, int64_t begin, int64_t end,
                                          const CallContext& call) {
   const at::NoGradGuard no_grad;
   const EvaluationMode evaluation(pairs.learner());
   std::vector<at::Tensor> parts;
-  for (int64_t begin = 0; begin < count; begin += kPicturesHeld) {
+  for (; begin < end; begin += kPicturesHeld) {
     Numbers pictures;
-    for (int64_t i = begin; i < std::min(begin + kPicturesHeld, count); ++i) pictures.push_back(i);
+    for (int64_t i = begin; i < std::min(begin + kPicturesHeld, end); ++i) pictures.push_back(i);
     ASSIGN_OR_RETURN(const std::vector<ImageNumbers> images, ReadImages(pairs, pictures));
     ASSIGN_OR_RETURN(parts.emplace_back(), EmbedImages(pairs.learner(), images, call));
   }

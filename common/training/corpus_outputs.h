@@ -42,9 +42,9 @@ class EvaluationMode {
 absl::StatusOr<at::Tensor> EmbedTexts(const TrainableNetwork& learner,
                                       const std::vector<TokenSpan>& texts, const CallContext& call);
 
-// The same of the first `count` pictures, which are read as they are needed.  Errors as
-// LearntPairs::ReadImage and the call's.
-absl::StatusOr<at::Tensor> EmbedPictures(const LearntPairs& pairs, int64_t count,
+// The same of pictures `begin` to below `end`, at least one, which are read as they are needed.
+// Errors as LearntPairs::ReadImage and the call's.
+absl::StatusOr<at::Tensor> EmbedPictures(const LearntPairs& pairs, int64_t begin, int64_t end,
                                          const CallContext& call);
 
 // RankingScores of N pairs of these lengths (tokens and regions), N, in their order.

@@ -26,7 +26,7 @@ absl::StatusOr<std::vector<TokenSpan>> ReadTexts(LearntPairs* pairs, int64_t cou
 
 absl::StatusOr<at::Tensor> TowerScores(const LearntPairs& pool, const std::vector<TokenSpan>& texts,
                                        int64_t pictures, const CallContext& call) {
-  ASSIGN_OR_RETURN(const at::Tensor images, EmbedPictures(pool, pictures, call));
+  ASSIGN_OR_RETURN(const at::Tensor images, EmbedPictures(pool, 0, pictures, call));
   ASSIGN_OR_RETURN(const at::Tensor rows, EmbedTexts(pool.learner(), texts, call));
   return at::mm(rows, images.t());
 }

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -23,28 +24,65 @@ bool AreItems(const std::vector<int64_t>& numbers, int64_t count) {
                      [count](int64_t number) { return number >= -1 && number < count; });
 }
 
+// What `make` makes of this process's part of `count` rows, and what the others' make of theirs.
+// Nothing is exchanged before all have succeeded.
+absl::StatusOr<at::Tensor> OfAllProcesses(
+    int64_t count, TrainingWorld* world,
+    const std::function<absl::StatusOr<at::Tensor>(const WorldPart& own)>& make) {
+  const WorldPart own = world->PartOf(count);
+  absl::StatusOr<at::Tensor> made = at::empty({0, 0});
+  if (own.count() > 0) made = make(own);
+  RETURN_IF_ERROR(world->Agree(made.status()));
+  ASSIGN_OR_RETURN(const GatheredRows all, world->GatherRows(*made));
+  return all.rows;
+}
+
+// NearestRows of all queries.
+absl::StatusOr<std::vector<int64_t>> NearestOfAll(
+    const at::Tensor& queries, const at::Tensor& pool, int64_t kept, TrainingWorld* world,
+    const std::function<bool(int64_t query, int64_t row)>& is_wrong) {
+  ASSIGN_OR_RETURN(
+      const at::Tensor rows, OfAllProcesses(queries.size(0), world, [&](const WorldPart& own) {
+        std::vector<int64_t> nearest = NearestRows(
+            queries.narrow(0, own.begin, own.count()), pool, kept,
+            [&](int64_t query, int64_t row) { return is_wrong(own.begin + query, row); });
+        return WhereItLies(&nearest).view({own.count(), kept}).clone();
+      }));
+  const at::Tensor flat = rows.flatten();
+  return std::vector<int64_t>(flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel());
+}
+
 }  // namespace
 
 absl::StatusOr<NearestWrong> MineNearest(const LearntPairs& pairs, int64_t kept,
-                                         const CallContext& call) {
+                                         TrainingWorld* world, const CallContext& call) {
   const PairCorpus& corpus = pairs.corpus();
-  std::vector<TokenSpan> texts;
-  for (int64_t i = 0; i < corpus.caption_count(); ++i) texts.push_back(pairs.text(i));
-  ASSIGN_OR_RETURN(const at::Tensor captions, EmbedTexts(pairs.learner(), texts, call));
-  ASSIGN_OR_RETURN(const at::Tensor pictures, EmbedPictures(pairs, corpus.picture_count(), call));
+  ASSIGN_OR_RETURN(const at::Tensor captions,
+                   OfAllProcesses(corpus.caption_count(), world, [&](const WorldPart& own) {
+                     std::vector<TokenSpan> texts;
+                     for (int64_t i = own.begin; i < own.end; ++i) texts.push_back(pairs.text(i));
+                     return EmbedTexts(pairs.learner(), texts, call);
+                   }));
+  ASSIGN_OR_RETURN(const at::Tensor pictures,
+                   OfAllProcesses(corpus.picture_count(), world, [&](const WorldPart& own) {
+                     return EmbedPictures(pairs, own.begin, own.end, call);
+                   }));
   NearestWrong nearest;
   nearest.kept = kept;
-  nearest.pictures = NearestRows(captions, pictures, kept, [&](int64_t caption, int64_t picture) {
-    return !corpus.MayBeRight(caption, picture);
-  });
-  nearest.captions = NearestRows(pictures, captions, kept, [&](int64_t picture, int64_t caption) {
-    return !corpus.MayBeRight(caption, picture);
-  });
+  ASSIGN_OR_RETURN(nearest.pictures, NearestOfAll(captions, pictures, kept, world,
+                                                  [&](int64_t caption, int64_t picture) {
+                                                    return !corpus.MayBeRight(caption, picture);
+                                                  }));
+  ASSIGN_OR_RETURN(nearest.captions, NearestOfAll(pictures, captions, kept, world,
+                                                  [&](int64_t picture, int64_t caption) {
+                                                    return !corpus.MayBeRight(caption, picture);
+                                                  }));
   return nearest;
 }
 
-NegativeMiner::NegativeMiner(const LearntPairs* pairs, const MiningOptions& options)
-    : pairs_(*pairs), options_(options) {
+NegativeMiner::NegativeMiner(const LearntPairs* pairs, const MiningOptions& options,
+                             TrainingWorld* world)
+    : pairs_(*pairs), options_(options), world_(*world) {
   nearest_.kept = options.kept;
   nearest_.pictures.assign(pairs->corpus().caption_count() * options.kept, -1);
   nearest_.captions.assign(pairs->corpus().picture_count() * options.kept, -1);
@@ -61,7 +99,7 @@ absl::Status NegativeMiner::MineIfDue(int64_t step, const CallContext& call) {
   const bool is_due =
       mined_step_ < 0 || (options_.every > 0 && step % options_.every == 0 && step != mined_step_);
   if (!is_due) return absl::OkStatus();
-  ASSIGN_OR_RETURN(nearest_, MineNearest(pairs_, options_.kept, call));
+  ASSIGN_OR_RETURN(nearest_, MineNearest(pairs_, options_.kept, &world_, call));
   mined_step_ = step;
   return absl::OkStatus();
 }

@@ -17,21 +17,23 @@
 #include "common/training/learnt_pairs.h"
 #include "common/training/nearest_wrong.h"
 #include "common/training/recipe.h"
+#include "common/training/world.h"
 
 namespace sightline {
 
-// The corpus of `pairs`, embedded by its network in evaluation mode.  What may be right
-// (PairCorpus::MayBeRight) is no wrong one.  Errors as EmbedPictures.
+// The corpus of `pairs`, embedded by its network in evaluation mode, a part by each process of
+// `world`, which all have the same corpus and network: what all find is the same to the bit.  What
+// may be right (PairCorpus::MayBeRight) is no wrong one.  Errors as EmbedPictures and the world's.
 // REQUIRES: a network with towers.
 absl::StatusOr<NearestWrong> MineNearest(const LearntPairs& pairs, int64_t kept,
-                                         const CallContext& call);
+                                         TrainingWorld* world, const CallContext& call);
 
 // What was mined last, and when.  It belongs to a run's checkpoint: the weights that it was made by
 // are gone when the run is taken up.
 class NegativeMiner {
  public:
-  // `pairs` outlives the object; it has read its captions.
-  NegativeMiner(const LearntPairs* pairs, const MiningOptions& options);
+  // `pairs` and `world` outlive the object; the former has read its captions.
+  NegativeMiner(const LearntPairs* pairs, const MiningOptions& options, TrainingWorld* world);
 
   // InvalidArgument for a network without towers.
   absl::Status Check() const;
@@ -54,6 +56,7 @@ class NegativeMiner {
  private:
   const LearntPairs& pairs_;
   const MiningOptions options_;
+  TrainingWorld& world_;
   NearestWrong nearest_;
   int64_t mined_step_ = -1;
 };

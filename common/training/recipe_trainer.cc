@@ -115,7 +115,7 @@ class RecipeTrainer {
     if (!MinesNearest(recipe_)) return absl::OkStatus();
     const LearntPairs* retriever = frozen_.Find(recipe_.retriever);
     if (retriever == nullptr) retriever = &pairs_;
-    miner_ = std::make_unique<NegativeMiner>(retriever, recipe_.mining);
+    miner_ = std::make_unique<NegativeMiner>(retriever, recipe_.mining, &world_);
     return miner_->Check();
   }
 
@@ -175,15 +175,10 @@ class RecipeTrainer {
   absl::Status MineIfDue() {
     if (miner_ == nullptr) return absl::OkStatus();
     const absl::Time begin = call_.clock()->Now();
-    const int64_t mined_before = miner_->mined_step();
     const absl::Status mined = world_.Agree(miner_->MineIfDue(step_, call_));
     if (!mined.ok()) {
       RETURN_IF_ERROR(WriteCheckpointUnlessDone());
       return mined;
-    }
-    // Each mines, rather than wait for one to; but what is near by rounding is to be the same.
-    if (miner_->mined_step() != mined_before) {
-      RETURN_IF_ERROR(world_.TakeFromFirst(TensorsOf(miner_->State())));
     }
     window_.Pause(call_.clock()->Now() - begin);
     return absl::OkStatus();

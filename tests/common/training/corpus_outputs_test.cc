@@ -40,7 +40,7 @@ TEST_CASE("texts and pictures are embedded together as one at a time, in their o
     std::vector<std::vector<int32_t>> tokens;
     const std::vector<TokenSpan> texts = Texts(of, &tokens);
     const at::Tensor rows = *EmbedTexts(*of.learner, texts, CallContext::Unbounded());
-    const at::Tensor pictures = *EmbedPictures(*of.pairs, 17, CallContext::Unbounded());
+    const at::Tensor pictures = *EmbedPictures(*of.pairs, 0, 17, CallContext::Unbounded());
     REQUIRE(of.learner->module->is_training());
 
     const at::NoGradGuard no_grad;
@@ -61,7 +61,7 @@ TEST_CASE("texts and pictures are embedded together as one at a time, in their o
 
 TEST_CASE("more pictures than are held at once are in their order") {
   const CorpusLearner of("lightningdot", 300);
-  const at::Tensor pictures = *EmbedPictures(*of.pairs, 300, CallContext::Unbounded());
+  const at::Tensor pictures = *EmbedPictures(*of.pairs, 0, 300, CallContext::Unbounded());
   REQUIRE(pictures.size(0) == 300);
   const at::NoGradGuard no_grad;
   of.learner->module->eval();
@@ -104,7 +104,7 @@ TEST_CASE("a call that has ended ends an embedding") {
   std::vector<std::vector<int32_t>> tokens;
   REQUIRE(EmbedTexts(*of.learner, Texts(of, &tokens), call).status().code() ==
           absl::StatusCode::kCancelled);
-  REQUIRE(EmbedPictures(*of.pairs, 4, call).status().code() == absl::StatusCode::kCancelled);
+  REQUIRE(EmbedPictures(*of.pairs, 0, 4, call).status().code() == absl::StatusCode::kCancelled);
   REQUIRE(of.learner->module->is_training());
 }
 

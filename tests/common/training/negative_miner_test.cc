@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/training/corpus_outputs.h"
 #include "common/training/learner_outputs.h"
 #include "tests/common/training/corpus_learner.h"
+#include "tests/common/training/in_worlds.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -59,32 +62,68 @@ void RequireNearest(absl::Span<const int64_t> nearest, int64_t items, const Scor
   }
 }
 
+// That `nearest` are what a plain search finds.
+void RequireFound(const NearestWrong& nearest, const CorpusLearner& of) {
+  const auto products = Products(of);
+  for (int64_t caption = 0; caption < of.corpus->caption_count(); ++caption) {
+    REQUIRE(nearest.PicturesOf(caption).size() == 6);
+    RequireNearest(
+        nearest.PicturesOf(caption), of.corpus->picture_count(),
+        [&](int64_t picture) { return products[caption][picture]; },
+        [&](int64_t picture) { return !of.corpus->MayBeRight(caption, picture); });
+  }
+  for (int64_t picture = 0; picture < of.corpus->picture_count(); ++picture) {
+    RequireNearest(
+        nearest.CaptionsOf(picture), of.corpus->caption_count(),
+        [&](int64_t caption) { return products[caption][picture]; },
+        [&](int64_t caption) { return !of.corpus->MayBeRight(caption, picture); });
+  }
+}
+
 TEST_CASE("nearest wrong ones are those of a plain search, of captions and of pictures") {
+  TrainingWorld alone;
   for (const std::string family : {"lightningdot", "oscar"}) {
     INFO(family);
     const CorpusLearner of(family, kPictures);
-    const NearestWrong nearest = *MineNearest(*of.pairs, 6, CallContext::Unbounded());
+    const NearestWrong nearest = *MineNearest(*of.pairs, 6, &alone, CallContext::Unbounded());
     REQUIRE(of.learner->module->is_training());
-    const auto products = Products(of);
-    for (int64_t caption = 0; caption < of.corpus->caption_count(); ++caption) {
-      REQUIRE(nearest.PicturesOf(caption).size() == 6);
-      RequireNearest(
-          nearest.PicturesOf(caption), of.corpus->picture_count(),
-          [&](int64_t picture) { return products[caption][picture]; },
-          [&](int64_t picture) { return !of.corpus->MayBeRight(caption, picture); });
-    }
-    for (int64_t picture = 0; picture < of.corpus->picture_count(); ++picture) {
-      RequireNearest(
-          nearest.CaptionsOf(picture), of.corpus->caption_count(),
-          [&](int64_t caption) { return products[caption][picture]; },
-          [&](int64_t caption) { return !of.corpus->MayBeRight(caption, picture); });
-    }
+    RequireFound(nearest, of);
+  }
+}
+
+TEST_CASE("several processes find together what one finds, and stop together") {
+  constexpr int kProcesses = 3;
+  std::vector<std::unique_ptr<CorpusLearner>> learners;
+  for (int i = 0; i < kProcesses; ++i) {
+    learners.push_back(std::make_unique<CorpusLearner>("lightningdot", kPictures));
+  }
+  std::vector<NearestWrong> found(kProcesses);
+  const auto mine = [&](const std::vector<CallContext>& calls) {
+    return InWorlds(kProcesses, [&](TrainingWorld* world) {
+      const int rank = world->rank();
+      auto nearest = MineNearest(*learners[rank]->pairs, 6, world, calls[rank]);
+      if (nearest.ok()) found[rank] = *std::move(nearest);
+      return nearest.status();
+    });
+  };
+  std::vector<CallContext> calls(kProcesses, CallContext::Unbounded());
+  REQUIRE(Failures(mine(calls)) == "");
+  RequireFound(found[0], *learners[0]);
+  for (const NearestWrong& of_one : found) {
+    REQUIRE(of_one.pictures == found[0].pictures);
+    REQUIRE(of_one.captions == found[0].captions);
+  }
+  calls[1] = CallContext::Unbounded();
+  calls[1].cancellation()->Cancel();
+  for (const absl::Status& end : mine(calls)) {
+    REQUIRE(end.code() == absl::StatusCode::kCancelled);
   }
 }
 
 TEST_CASE("where there are fewer wrong ones than are kept there are only those") {
+  TrainingWorld alone;
   const CorpusLearner of("lightningdot", kPictures);
-  const NearestWrong nearest = *MineNearest(*of.pairs, 200, CallContext::Unbounded());
+  const NearestWrong nearest = *MineNearest(*of.pairs, 200, &alone, CallContext::Unbounded());
   REQUIRE(nearest.PicturesOf(10).size() == 89);
   // Picture 81 is its twin.
   REQUIRE(nearest.PicturesOf(0).size() == 88);
@@ -92,8 +131,9 @@ TEST_CASE("where there are fewer wrong ones than are kept there are only those")
 }
 
 TEST_CASE("it is mined before the first step and then every so many, by the weights of then") {
+  TrainingWorld alone;
   const CorpusLearner of("lightningdot", kPictures);
-  NegativeMiner miner(of.pairs.get(), {/*every=*/4, /*kept=*/3});
+  NegativeMiner miner(of.pairs.get(), {/*every=*/4, /*kept=*/3}, &alone);
   REQUIRE(miner.Check().ok());
   REQUIRE(miner.nearest().PicturesOf(0).empty());
   const auto mined_at = [&](int64_t step) {
@@ -101,7 +141,7 @@ TEST_CASE("it is mined before the first step and then every so many, by the weig
     return miner.nearest().pictures;
   };
   const std::vector<int64_t> first = mined_at(0);
-  REQUIRE(first == MineNearest(*of.pairs, 3, CallContext::Unbounded())->pictures);
+  REQUIRE(first == MineNearest(*of.pairs, 3, &alone, CallContext::Unbounded())->pictures);
   for (const at::Tensor& parameter : of.learner->module->parameters()) {
     const at::NoGradGuard no_grad;
     parameter.add_(at::randn_like(parameter), 0.3);
@@ -110,17 +150,18 @@ TEST_CASE("it is mined before the first step and then every so many, by the weig
   REQUIRE(mined_at(3) == first);
   const std::vector<int64_t> second = mined_at(4);
   REQUIRE(second != first);
-  REQUIRE(second == MineNearest(*of.pairs, 3, CallContext::Unbounded())->pictures);
+  REQUIRE(second == MineNearest(*of.pairs, 3, &alone, CallContext::Unbounded())->pictures);
 
-  NegativeMiner once(of.pairs.get(), {/*every=*/0, /*kept=*/3});
+  NegativeMiner once(of.pairs.get(), {/*every=*/0, /*kept=*/3}, &alone);
   REQUIRE(once.MineIfDue(7, CallContext::Unbounded()).ok());
   REQUIRE(once.nearest().pictures == second);
 }
 
 TEST_CASE("what was mined is taken up from a checkpoint, and one that cannot be is known") {
+  TrainingWorld alone;
   const CorpusLearner of("lightningdot", kPictures);
-  NegativeMiner miner(of.pairs.get(), {/*every=*/4, /*kept=*/3}),
-      other(of.pairs.get(), {/*every=*/4, /*kept=*/3});
+  NegativeMiner miner(of.pairs.get(), {/*every=*/4, /*kept=*/3}, &alone),
+      other(of.pairs.get(), {/*every=*/4, /*kept=*/3}, &alone);
   REQUIRE(miner.MineIfDue(4, CallContext::Unbounded()).ok());
   const auto take_up = [&](const std::map<std::string, at::Tensor>& state) {
     for (const auto& [name, target] : other.State()) target.copy_(state.at(name));
@@ -145,8 +186,9 @@ TEST_CASE("what was mined is taken up from a checkpoint, and one that cannot be 
 }
 
 TEST_CASE("a network that embeds nothing cannot mine, and is told who could") {
+  TrainingWorld alone;
   const CorpusLearner of("uniter", kPictures);
-  const NegativeMiner miner(of.pairs.get(), {});
+  const NegativeMiner miner(of.pairs.get(), {}, &alone);
   REQUIRE_THAT(std::string(miner.Check().message()), Catch::Contains("name a retriever"));
 }
 
