@@ -18,6 +18,7 @@
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
 #include "common/models/network/executor.h"
+#include "common/models/network/masked_network.h"
 #include "common/models/network/network_host.h"
 #include "common/models/network/packing.h"
 #include "common/models/network/tensor_gate.h"
@@ -26,7 +27,7 @@
 namespace sightline {
 namespace {
 
-class OscarNetwork : public Network {
+class OscarNetwork : public Network, public MaskedNetwork {
  public:
   OscarNetwork(const bundle::v1::ModelBundleManifest& manifest,
                std::shared_ptr<const TextInput> text, std::shared_ptr<OscarNetImpl> net,
@@ -59,7 +60,8 @@ class OscarNetwork : public Network {
   at::Tensor EncodeImages(absl::Span<const ImageNumbers* const> images) const override {
     const at::Tensor cls = net_->TextRows(gate_.Ids({text_->cls_id()}));
     std::vector<SequenceParts> sequences;
-    for (const ImageNumbers* image : images) sequences.push_back({cls, RegionRows(*image)});
+    for (const ImageNumbers* image : images)
+      sequences.push_back({cls, RegionRows({image, {}}, {})});
     return executor_->RunMeans(Pack(sequences));
   }
 
@@ -71,7 +73,7 @@ class OscarNetwork : public Network {
   }
 
   FeatureRows PrepareImage(const ImageNumbers& image) const override {
-    FeatureRows rows = {RegionRows(image)};
+    FeatureRows rows = {RegionRows({&image, {}}, {})};
     if (reads_tags_) rows.push_back(gate_.Ids(image.ids));
     return rows;
   }
@@ -85,25 +87,58 @@ class OscarNetwork : public Network {
     for (const NetworkPair& pair : pairs) {
       SequenceParts parts;
       parts.push_back((*pair.text)[0]);
-      if (reads_tags_) AppendTags(pair, &parts);
+      if (reads_tags_) {
+        AppendTags(gate_.Tensor(pair.image[1]), static_cast<int64_t>(pair.ids.size()), &parts);
+      }
       parts.push_back(pair.image[0]);
       sequences.push_back(std::move(parts));
     }
     return net_->MatchLogits(executor_->Run(Pack(sequences), Readout::kFirstRows));
   }
 
+  // Hidden are words of the text and regions; tags are seen.
+  bool has_two_towers() const override { return false; }
+  bool reads_scene_text() const override { return false; }
+  LastRows TextRows(absl::Span<const TokenSpan>) const override { return {}; }
+  LastRows ImageRows(absl::Span<const ShownImage>, const at::Tensor&) const override { return {}; }
+
+  LastRows PairRows(absl::Span<const TokenSpan> texts, absl::Span<const ShownImage> images,
+                    const at::Tensor& hidden_feature) const override {
+    std::vector<SequenceParts> sequences;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      SequenceParts parts = {net_->TextRows(gate_.Ids(texts[i]))};
+      if (reads_tags_) {
+        AppendTags(gate_.Ids(images[i].image->ids), static_cast<int64_t>(texts[i].size()), &parts);
+      }
+      parts.push_back(RegionRows(images[i], hidden_feature));
+      sequences.push_back(std::move(parts));
+    }
+    const PackedParts packed = Pack(sequences);
+    LastRows last;
+    last.rows = executor_->Run(packed, Readout::kAllRows);
+    last.text = last.regions = BeginsOf(packed.lengths);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      last.regions[i] += packed.lengths[i] - images[i].image->regions.count;
+    }
+    return last;
+  }
+
+  at::Tensor text_words() const override { return net_->words(); }
+  at::Tensor image_words() const override { return net_->words(); }
+  at::Tensor region_weight() const override { return net_->feature_weight(); }
+
  private:
   int64_t max_tag_count() const { return tags_.max_token_count() - 3; }
 
-  at::Tensor RegionRows(const ImageNumbers& image) const {
-    return net_->RegionRows(gate_.Rows(image.regions.features, reading_.feature_size));
+  at::Tensor RegionRows(const ShownImage& shown, const at::Tensor& hidden_feature) const {
+    return net_->RegionRows(
+        ShownFeatures(gate_.Rows(shown.image->regions.features, reading_.feature_size),
+                      shown.hidden, hidden_feature));
   }
 
-  // Tags take what the text leaves of the positions, [SEP] included; an image without tags
-  // adds nothing.
-  void AppendTags(const NetworkPair& pair, SequenceParts* parts) const {
-    const int64_t text = static_cast<int64_t>(pair.ids.size());
-    const at::Tensor tags = gate_.Tensor(pair.image[1]);
+  // `tags`, ids, behind a text of `text` tokens: they take what that leaves of the positions, [SEP]
+  // included; an image without tags adds nothing.
+  void AppendTags(const at::Tensor& tags, int64_t text, SequenceParts* parts) const {
     const int64_t room = tags_.max_token_count() - text;
     if (tags.size(0) == 1 || room < 1) return;
     const int64_t kept = std::min(tags.size(0), room) - 1;
@@ -123,7 +158,8 @@ class OscarNetwork : public Network {
 
 // Tensors that OSCAR checkpoints may hold and this model has no use for.
 std::vector<std::string> IgnoredWeights(const bundle::v1::ModelBundleManifest& manifest) {
-  std::vector<std::string> ignored = {"cls.", "bert.embeddings.position_ids"};
+  std::vector<std::string> ignored = PretrainingHeadNames();
+  ignored.push_back("bert.embeddings.position_ids");
   if (!manifest.has_cross_encoder()) {
     ignored.insert(ignored.end(), {"bert.pooler.", "classifier."});
   }

@@ -41,6 +41,9 @@ class OscarTrunkImpl : public torch::nn::Module {
 
   const BertEncoder& encoder() const { return encoder_; }
   BertPooler& pooler() { return pooler_; }
+  // V x H, and H x region_feature_size.
+  torch::Tensor words() const { return embeddings_->named_parameters()["word_embeddings.weight"]; }
+  torch::Tensor feature_weight() const { return regions_->weight; }
 
  private:
   BertEmbeddings embeddings_;
@@ -68,6 +71,8 @@ class OscarNetImpl : public torch::nn::Module {
   torch::Tensor MatchLogits(const torch::Tensor& first_rows);
 
   const BertEncoder& encoder() const { return trunk_->encoder(); }
+  torch::Tensor words() const { return trunk_->words(); }
+  torch::Tensor feature_weight() const { return trunk_->feature_weight(); }
   const GridNet& grid() const { return grid_; }
 
  private:

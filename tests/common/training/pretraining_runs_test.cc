@@ -57,6 +57,8 @@ TEST_CASE("what is hidden is learnt, and the bundle is served, without heads") {
       {"uniter", Masked("mrfr")},
       {"uniter", Masked("mrc_kl")},
       {"uniter", TaskOf("matching", 16)},
+      {"oscar", Masked("mlm")},
+      {"oscar", Masked("mrc_kl")},
   };
   // Few enough for a cross-encoder to know them by heart.
   constexpr int kPictures = 6;

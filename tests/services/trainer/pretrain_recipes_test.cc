@@ -47,6 +47,7 @@ std::vector<Sibling> Siblings() {
   return {{"lightningdot_pretrain.yaml", "lightningdot"},
           {"scene_text_pretrain.yaml", "lightningdot with scene text"},
           {"uniter_pretrain.yaml", "uniter"},
+          {"oscar_pretrain.yaml", "oscar"},
           {"m3p.yaml", "m3p"}};
 }
 

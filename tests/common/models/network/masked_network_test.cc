@@ -9,6 +9,7 @@
 
 #include "common/models/trainable.h"
 #include "tests/common/models/lightningdot/tiny.h"
+#include "tests/common/models/oscar/tiny.h"
 #include "tests/common/models/tiny_families.h"
 #include "tests/common/models/uniter/tiny.h"
 #include "tests/support/catch.h"
@@ -97,8 +98,8 @@ TEST_CASE("towers' [CLS] rows are what their embeddings are made of") {
 
 TEST_CASE("rows of regions and of the words behind them lie where they are said to lie") {
   const at::NoGradGuard no_grad;
-  Fixture towers(TinySceneText()), stream(TinyUniter());
-  for (const Fixture* of : {&towers, &stream}) {
+  Fixture towers(TinySceneText()), stream(TinyUniter()), oscar(TinyOscar());
+  for (const Fixture* of : {&towers, &stream, &oscar}) {
     const auto last = [&](const std::vector<ShownImage>& shown) {
       return of->network->has_two_towers() ? of->network->ImageRows(shown, {})
                                            : of->network->PairRows(of->spans, shown, {});
@@ -123,10 +124,33 @@ TEST_CASE("rows of regions and of the words behind them lie where they are said 
   }
 }
 
+TEST_CASE("one stream's first rows are what pairs are scored by") {
+  const at::NoGradGuard no_grad;
+  Fixture of(TinyOscar());
+  const LastRows last = of.network->PairRows(of.spans, of.shown, {});
+  const Network& network = *of.learner->network;
+  std::vector<FeatureRows> prepared;
+  std::vector<PreparedText> texts;
+  for (int i = 0; i < kItems; ++i) {
+    prepared.push_back(network.PrepareImage(of.images[i]));
+    texts.push_back(network.PrepareText(of.spans[i]));
+  }
+  std::vector<NetworkPair> pairs;
+  for (int i = 0; i < kItems; ++i) {
+    pairs.push_back({of.spans[i], &texts[i], {prepared[i].begin(), prepared[i].end()}});
+  }
+  const auto parameters = of.learner->module->named_parameters();
+  const at::Tensor first = last.rows.index_select(0, at::tensor(last.text, at::kLong));
+  const at::Tensor pooled = at::tanh(at::linear(first, parameters["bert.pooler.dense.weight"],
+                                                parameters["bert.pooler.dense.bias"]));
+  RequireClose(at::linear(pooled, parameters["classifier.weight"], parameters["classifier.bias"]),
+               network.ScorePairs(pairs));
+}
+
 TEST_CASE("a hidden region shows the feature that is given, and nothing of its own") {
   const at::NoGradGuard no_grad;
-  Fixture towers(TinyLightningDot()), stream(TinyUniter());
-  for (const Fixture* of : {&towers, &stream}) {
+  Fixture towers(TinyLightningDot()), stream(TinyUniter()), oscar(TinyOscar());
+  for (const Fixture* of : {&towers, &stream, &oscar}) {
     const std::vector<int64_t> hidden = {0};
     const auto rows = [&](const std::vector<ImageNumbers>& images, const at::Tensor& feature) {
       std::vector<ShownImage> shown;
@@ -165,6 +189,10 @@ TEST_CASE("tables are those that the towers read with") {
   REQUIRE(stream.network->text_words().is_same(
       parameter(stream, "uniter.embeddings.word_embeddings.weight")));
   REQUIRE(stream.network->image_words().is_same(stream.network->text_words()));
+  Fixture oscar(TinyOscar());
+  REQUIRE(oscar.network->text_words().is_same(
+      parameter(oscar, "bert.embeddings.word_embeddings.weight")));
+  REQUIRE(oscar.network->region_weight().is_same(parameter(oscar, "bert.img_embedding.weight")));
 }
 
 }  // namespace
