@@ -161,10 +161,11 @@ TEST_CASE("a hidden region shows the feature that is given, and nothing of its o
       return of->network->has_two_towers() ? of->network->ImageRows(shown, feature).rows
                                            : of->network->PairRows(of->spans, shown, feature).rows;
     };
-    const at::Tensor feature = at::randn({10});
+    const int64_t width = of->network->region_weight().size(1);
+    const at::Tensor feature = at::randn({width});
     std::vector<ImageNumbers> replaced = of->images, changed = of->images;
     for (int i = 0; i < kItems; ++i) {
-      for (int k = 0; k < 10; ++k) {
+      for (int k = 0; k < width; ++k) {
         replaced[i].regions.features[k] = feature[k].item<float>();
         changed[i].regions.features[k] += 1;
       }
