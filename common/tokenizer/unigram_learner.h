@@ -38,7 +38,7 @@ struct UnigramOptions {
 // Step 1.  `words` are UTF-8, not empty, in bytewise order, each once, and `characters` has all of
 // theirs and perhaps others.  First the characters bytewise, then substrings, the best first.
 // Substrings that never stand without the same next character behind them are left out, as the
-// longer one says the same.
+// longer one says the same, if it may be a piece.
 std::vector<UnigramPiece> SeedPieces(const std::vector<CountedWord>& words,
                                      const std::set<std::string>& characters,
                                      const UnigramOptions& options);

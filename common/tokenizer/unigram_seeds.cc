@@ -129,7 +129,7 @@ void AddSubstrings(const SuffixArray& suffixes, int length, int64_t min_count,
       }
       const absl::string_view longer = FirstCharacters(suffixes[begin], length + 1);
       const bool always_longer = length < kMaxPieceCharacters && !longer.empty() &&
-                                 absl::StartsWith(suffixes[end - 1], longer);
+                                 absl::StartsWith(suffixes[end - 1], longer) && IsOfOneSort(longer);
       if (count >= min_count && !always_longer && IsOfOneSort(text)) {
         best->Add({text, static_cast<double>(count) * length});
       }

@@ -83,6 +83,14 @@ TEST_CASE("seeds are the characters and the substrings that say more than a long
   }
 }
 
+TEST_CASE("a word that always has a comma behind it is a seed, with the comma it is none") {
+  const std::vector<CountedWord> words = {{"\u2581fish,", 5}};
+  std::set<std::string> seeds;
+  for (const UnigramPiece& piece : SeedPieces(words, {}, {})) seeds.insert(piece.text);
+  REQUIRE(seeds == std::set<std::string>{"\u2581", "f", "i", "s", "h", ",", "\u2581fish", "fish",
+                                         "ish", "sh"});
+}
+
 TEST_CASE("what a piece is worth is how much less probable the best cuts are without it") {
   std::mt19937 random(21);
   for (int round = 0; round < 50; ++round) {
