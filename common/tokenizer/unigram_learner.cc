@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace sightline {
@@ -71,15 +72,13 @@ class UnigramLearner {
     return kept;
   }
 
-  // The `most` pieces with the largest losses, in the order that they had, and what must stay.
+  // The `most` pieces with the largest losses, in the order that they had.  What must stay is among
+  // them: nothing else spells a character, so that its loss is infinite.
   Pieces Pruned(Pieces pieces, size_t most) const {
     const UnigramModel model(std::move(pieces));
-    std::vector<double> losses = PruningLosses(model, words_);
+    const std::vector<double> losses = PruningLosses(model, words_);
     std::vector<size_t> order(losses.size());
-    for (size_t i = 0; i < order.size(); ++i) {
-      order[i] = i;
-      if (MustStay(model.pieces()[i])) losses[i] = std::numeric_limits<double>::infinity();
-    }
+    std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       if (losses[a] != losses[b]) return losses[a] > losses[b];
       return model.pieces()[a].text < model.pieces()[b].text;
