@@ -94,6 +94,14 @@ absl::StatusOr<BorrowedModel> InitModelFrom(const ModelBundle& other, absl::stri
         absl::StrCat(other.directory, ", of the family ", other.manifest.family(),
                      ", has no vocabulary of its own; name a bundle that it was made of"));
   }
+  const bundle::v1::TokenizerSpec &read = other.manifest.tokenizer(), &own = manifest.tokenizer();
+  if (read.kind() != own.kind() || read.lowercase() != own.lowercase()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the vocabulary of ", other.directory, " is of kind ",
+        bundle::v1::TokenizerSpec::Kind_Name(read.kind()), read.lowercase() ? ", lowercase" : "",
+        ", and the configuration's tokenizer of ", bundle::v1::TokenizerSpec::Kind_Name(own.kind()),
+        own.lowercase() ? ", lowercase" : "", "; they have to be the same"));
+  }
   ASSIGN_OR_RETURN(const std::string vocabulary,
                    ReadFile(other.FilePath(other.manifest.tokenizer().vocabulary_file()),
                             limits::kMaxVocabularyBytes));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -11,14 +12,20 @@
 namespace sightline {
 namespace {
 
+// What the reader takes: symbols of 512 bytes, of which a byte of a word has two at most and its
+// end four, and so many tokens.
+constexpr size_t kMaxBytes = 250;
+constexpr int kMostTokens = 49408;
+
 class ByteLevelBpeMaker : public VocabularyMaker {
  public:
   explicit ByteLevelBpeMaker(const VocabularyOptions& options) : options_(options) {}
 
   absl::Status Add(absl::string_view text) override {
     absl::Status counted;
-    RETURN_IF_ERROR(ForEachByteLevelWord(
-        text, [&](absl::string_view word) { counted.Update(words_.Add(std::string(word))); }));
+    RETURN_IF_ERROR(ForEachByteLevelWord(text, [&](absl::string_view word) {
+      if (word.size() <= kMaxBytes) counted.Update(words_.Add(std::string(word)));
+    }));
     return counted;
   }
   absl::Status AddAlphabet(absl::string_view text) override { return CheckText(text); }
@@ -41,7 +48,7 @@ class ByteLevelBpeMaker : public VocabularyMaker {
     MadeVocabulary made;
     made.file = "#version: 0.2\n";
     made.size = kLeast - 1;
-    while (made.size < options_.max_size) {
+    while (made.size < std::min(options_.max_size, kMostTokens)) {
       const auto merged = merger.MergeMostFrequent(options_.min_count);
       if (!merged.has_value()) break;
       absl::StrAppend(&made.file, merged->left, " ", merged->right, "\n");

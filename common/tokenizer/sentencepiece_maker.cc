@@ -25,6 +25,8 @@ constexpr absl::string_view kWordStart = "\u2581";
 constexpr size_t kSpecialCount = 5;
 // Longer ones are noise, as in vocabulary_builder.h.
 constexpr size_t kMaxWordCharacters = 100;
+// Rules make one eleven times as long at most, in memory beside it.
+constexpr size_t kMaxTextBytes = size_t{1} << 20;
 
 std::vector<std::string> CharactersOf(absl::string_view text) {
   std::vector<std::string> characters;
@@ -35,11 +37,13 @@ std::vector<std::string> CharactersOf(absl::string_view text) {
   return characters;
 }
 
+constexpr absl::string_view kZero("\0", 1);
+
 // Whether something is learnt from a word of these.  No rule removes zero bytes, and who reads a
 // model as C does ends there.
 bool IsLearnt(const std::vector<std::string>& characters) {
   return characters.size() <= kMaxWordCharacters &&
-         std::find(characters.begin(), characters.end(), std::string(1, '\0')) == characters.end();
+         std::find(characters.begin(), characters.end(), kZero) == characters.end();
 }
 
 class SentencePieceMaker : public VocabularyMaker {
@@ -50,6 +54,11 @@ class SentencePieceMaker : public VocabularyMaker {
 
   absl::Status Add(absl::string_view text) override {
     RETURN_IF_ERROR(CheckText(text));
+    if (text.size() > kMaxTextBytes) {
+      return absl::InvalidArgumentError(absl::StrCat("a text of ", text.size(),
+                                                     " bytes, of at most ", kMaxTextBytes,
+                                                     "; is it one sentence a line?"));
+    }
     for (const std::string& word : WordsOf(text)) RETURN_IF_ERROR(words_.Add(word));
     return absl::OkStatus();
   }
@@ -57,7 +66,9 @@ class SentencePieceMaker : public VocabularyMaker {
   absl::Status AddAlphabet(absl::string_view text) override {
     RETURN_IF_ERROR(CheckText(text));
     for (const std::string& word : WordsOf(text)) {
-      for (std::string& character : CharactersOf(word)) alphabet_.insert(std::move(character));
+      for (std::string& character : CharactersOf(word)) {
+        if (character != kZero) alphabet_.insert(std::move(character));
+      }
     }
     return absl::OkStatus();
   }

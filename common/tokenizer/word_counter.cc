@@ -14,6 +14,7 @@ constexpr size_t kNodeBytes = 80;
 }  // namespace
 
 absl::Status WordCounter::Add(const std::string& word) {
+  if (word.size() > kMaxWordBytes) return absl::OkStatus();
   const auto [found, added] = counts_.try_emplace(word, 0);
   if (added) {
     bytes_ += word.size() + kNodeBytes;

@@ -21,6 +21,9 @@ inline constexpr size_t kMaxDifferentWordBytes = size_t{512} << 20;
 // bytes.
 inline constexpr size_t kMaxLearntWordBytes = size_t{4} << 20;
 
+// 100 characters have at most 400 bytes.
+inline constexpr size_t kMaxWordBytes = 512;
+
 struct CountedWord {
   std::string text;
   int64_t count = 0;
@@ -31,7 +34,8 @@ class WordCounter {
  public:
   explicit WordCounter(size_t max_bytes = kMaxDifferentWordBytes) : max_bytes_(max_bytes) {}
 
-  // ResourceExhausted if it is one different word too many; then it is not counted.
+  // ResourceExhausted if it is one different word too many; then it is not counted.  One of more
+  // than kMaxWordBytes is passed over: no language's, and no reader takes it whole.
   absl::Status Add(const std::string& word);
 
   // Counted so far, repetitions included.

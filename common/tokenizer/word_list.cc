@@ -16,7 +16,7 @@ namespace sightline {
 namespace {
 
 constexpr size_t kMaxWords = 1'000'000;
-constexpr size_t kMaxWordBytes = 512;
+constexpr size_t kMaxListedWordBytes = 512;
 constexpr absl::string_view kWordToId = "word2idx";
 constexpr absl::string_view kIdToWord = "idx2word";
 constexpr absl::string_view kCount = "idx";
@@ -83,7 +83,7 @@ class VocabularyHandler : public nlohmann::json_sax<nlohmann::json> {
 
   bool string(std::string& value) override {
     if (depth_ != 2 || field_ != kIdToWord) return Refuse("a text where none belongs");
-    if (value.size() > kMaxWordBytes) return Refuse("a word of more than 512 bytes");
+    if (value.size() > kMaxListedWordBytes) return Refuse("a word of more than 512 bytes");
     if (!id_to_word.emplace(key_, value).second) {
       return Refuse(absl::StrCat("the id ", Shown(key_), " comes twice"));
     }
@@ -118,7 +118,7 @@ class VocabularyHandler : public nlohmann::json_sax<nlohmann::json> {
       return Refuse("more than 1000000 words");
     }
     if (key.empty()) return Refuse(absl::StrCat(field_, " has an empty key"));
-    if (key.size() > kMaxWordBytes) return Refuse("a word of more than 512 bytes");
+    if (key.size() > kMaxListedWordBytes) return Refuse("a word of more than 512 bytes");
     key_ = key;
     return true;
   }

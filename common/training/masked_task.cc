@@ -144,7 +144,9 @@ absl::Status CheckNetwork(const Objective& objective, const TaskRecipe& recipe,
         absl::StrCat("the objective ", objective.name, " needs ", what));
   };
   if (network == nullptr) {
-    return lacks("a network that is learnt with words or regions hidden: a LightningDOT, a UNITER, an OSCAR");
+    return lacks(
+        "a network that is learnt with words or regions hidden: a LightningDOT, a UNITER, an "
+        "OSCAR");
   }
   const bool towers = network->has_two_towers();
   if (recipe.other_tower != GlobalVector::kNone && !towers) {

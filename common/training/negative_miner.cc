@@ -24,16 +24,26 @@ bool AreItems(const std::vector<int64_t>& numbers, int64_t count) {
                      [count](int64_t number) { return number >= -1 && number < count; });
 }
 
-// What `make` makes of this process's part of `count` rows, and what the others' make of theirs.
+// So many are computed at once, whatever the number of processes: what is near is then the same to
+// the bit, also where two are equally near.
+constexpr int64_t kAtOnce = 64;
+
+// What `make` makes of `count` items, kAtOnce at a time, of which each process makes its part.
 // Nothing is exchanged before all have succeeded.
 absl::StatusOr<at::Tensor> OfAllProcesses(
     int64_t count, TrainingWorld* world,
-    const std::function<absl::StatusOr<at::Tensor>(const WorldPart& own)>& make) {
-  const WorldPart own = world->PartOf(count);
-  absl::StatusOr<at::Tensor> made = at::empty({0, 0});
-  if (own.count() > 0) made = make(own);
-  RETURN_IF_ERROR(world->Agree(made.status()));
-  ASSIGN_OR_RETURN(const GatheredRows all, world->GatherRows(*made));
+    const std::function<absl::StatusOr<at::Tensor>(const WorldPart& items)>& make) {
+  const WorldPart own = world->PartOf((count + kAtOnce - 1) / kAtOnce);
+  std::vector<at::Tensor> parts;
+  absl::Status status;
+  for (int64_t i = own.begin; i < own.end && status.ok(); ++i) {
+    auto made = make({i * kAtOnce, std::min(count, (i + 1) * kAtOnce)});
+    status = made.status();
+    if (made.ok()) parts.push_back(*std::move(made));
+  }
+  RETURN_IF_ERROR(world->Agree(status));
+  ASSIGN_OR_RETURN(const GatheredRows all,
+                   world->GatherRows(parts.empty() ? at::empty({0, 0}) : at::cat(parts)));
   return all.rows;
 }
 
@@ -42,11 +52,11 @@ absl::StatusOr<std::vector<int64_t>> NearestOfAll(
     const at::Tensor& queries, const at::Tensor& pool, int64_t kept, TrainingWorld* world,
     const std::function<bool(int64_t query, int64_t row)>& is_wrong) {
   ASSIGN_OR_RETURN(
-      const at::Tensor rows, OfAllProcesses(queries.size(0), world, [&](const WorldPart& own) {
+      const at::Tensor rows, OfAllProcesses(queries.size(0), world, [&](const WorldPart& items) {
         std::vector<int64_t> nearest = NearestRows(
-            queries.narrow(0, own.begin, own.count()), pool, kept,
-            [&](int64_t query, int64_t row) { return is_wrong(own.begin + query, row); });
-        return WhereItLies(&nearest).view({own.count(), kept}).clone();
+            queries.narrow(0, items.begin, items.count()), pool, kept,
+            [&](int64_t query, int64_t row) { return is_wrong(items.begin + query, row); });
+        return WhereItLies(&nearest).view({items.count(), kept}).clone();
       }));
   const at::Tensor flat = rows.flatten();
   return std::vector<int64_t>(flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel());
@@ -58,14 +68,15 @@ absl::StatusOr<NearestWrong> MineNearest(const LearntPairs& pairs, int64_t kept,
                                          TrainingWorld* world, const CallContext& call) {
   const PairCorpus& corpus = pairs.corpus();
   ASSIGN_OR_RETURN(const at::Tensor captions,
-                   OfAllProcesses(corpus.caption_count(), world, [&](const WorldPart& own) {
+                   OfAllProcesses(corpus.caption_count(), world, [&](const WorldPart& items) {
                      std::vector<TokenSpan> texts;
-                     for (int64_t i = own.begin; i < own.end; ++i) texts.push_back(pairs.text(i));
+                     for (int64_t i = items.begin; i < items.end; ++i)
+                       texts.push_back(pairs.text(i));
                      return EmbedTexts(pairs.learner(), texts, call);
                    }));
   ASSIGN_OR_RETURN(const at::Tensor pictures,
-                   OfAllProcesses(corpus.picture_count(), world, [&](const WorldPart& own) {
-                     return EmbedPictures(pairs, own.begin, own.end, call);
+                   OfAllProcesses(corpus.picture_count(), world, [&](const WorldPart& items) {
+                     return EmbedPictures(pairs, items.begin, items.end, call);
                    }));
   NearestWrong nearest;
   nearest.kept = kept;

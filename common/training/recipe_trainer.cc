@@ -42,7 +42,7 @@ namespace {
 constexpr char kLookedStepFact[] = "looked_step";
 constexpr char kBestStepFact[] = "best_step", kBestScoreFact[] = "best_score";
 // Goes up when the same job would end in other weights.
-constexpr int kTrainerVersion = 1;
+constexpr int kTrainerVersion = 2;
 constexpr char kLogScale[] = "log_scale";
 constexpr char kHeads[] = "heads.";
 constexpr double kMostLogScale = 4.605170185988092;  // ln 100

@@ -34,6 +34,8 @@ NETWORK_KEYS = {"model", "start", "weights_of", "recipe", "pictures", "steps", "
                 "retriever", "teacher"}
 MEASURE_KEYS = {"paper", "pool", "folds", "matrices", "ensembles", "policies", "references",
                 "depths", "lambdas", "siblings", "distractors", "parts", "rerank_scores", "claims"}
+REQUIRED = {"pool", "matrices", "policies"}  # of a measure
+PARTS = ["all", "families", *("slice_" + part for part in SLICES), *SIBLINGS, *WORDS]
 MATRIX_KEYS = {"network", "by", "behind", "depth"}
 
 
@@ -61,6 +63,12 @@ class Rows:
         if unknown:
             raise Failed(f"{path}: row {name} has '{sorted(unknown)[0]}', which means nothing")
         if name in self.measures:
+            if not REQUIRED <= set(row):
+                raise Failed(f"{path}: row {name} has no {sorted(REQUIRED - set(row))[0]}")
+            named = [claim["part"] for claim in row.get("claims", []) if "part" in claim]
+            for part in row.get("parts", []) + named:
+                if part not in PARTS:
+                    raise Failed(f"{path}: row {name} has a part '{part}', which nothing makes")
             for problem in report.claim_problems(row):
                 raise Failed(f"{path}: row {name}: {problem}")
 
@@ -182,6 +190,8 @@ class Claims:
         """Its recipe, with the networks that it names."""
         text = read(os.path.join(HERE, "recipes", row["recipe"] + ".yaml"))
         for key in ("retriever", "teacher"):
+            if (key in row) != ("$" + key in text):
+                raise Failed(f"row {name} and recipes/{row['recipe']}.yaml do not both name a {key}")
             if key in row:
                 text = text.replace("$" + key, self.bundle(row[key]))
         path = os.path.join(self.work, name + ".yaml")
@@ -201,8 +211,8 @@ class Claims:
                  "regions:" + self.scenes.learnt(row.get("pictures", 30000), boxed),
                  "--development", "regions:" + self.scenes.pool("validation", boxed),
                  "--out", out, "--store", self.store]
-        # Small networks learn fastest so.
-        learn += ["--processes", str(len(os.sched_getaffinity(0)))]
+        # Small networks learn fastest so, while each process has some of every batch.
+        learn += ["--device", "cpu", "--processes", str(min(8, len(os.sched_getaffinity(0))))]
         return learn + (["--steps", str(row["steps"])] if "steps" in row else [])
 
     def train(self, name, learn):

@@ -58,6 +58,8 @@ def claim_problems(row):
             yield f"a claim has {', '.join(sorted(claim))}, not says, of, is, than and part"
         elif claim["of"].split(" ")[0] not in policies or claim["than"] not in references:
             yield f"claim '{claim['says']}': `of` names a method and `than` a reference"
+        elif (":" in claim["of"]) != (len(claim["of"].split(" ")) == 3):
+            yield f"claim '{claim['says']}': `of` has a depth and a combination where it reranks"
         elif claim["is"] not in ("<", "=", ">"):
             yield f"claim '{claim['says']}': `is` is <, = or >"
 

@@ -24,20 +24,26 @@ class Failed(Exception):
 def run(arguments):
     """What the program prints.  Its progress goes to the terminal.  A signal that comes meanwhile
     becomes its SIGTERM, and it ends as it does then: the trainer, with a checkpoint."""
-    asked = []
-    # In a group of its own: Ctrl-C reaches it once, through here.
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True,
-                          start_new_session=True) as child:
-        def stop(*_):
-            asked.append(True)
+    asked, child = [], None
+
+    def stop(*_):
+        asked.append(True)
+        if child is not None:
             child.terminate()
-        before = {number: signal.signal(number, stop)
-                  for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-        try:
+
+    # Before it begins: one that comes while it does is told to it then.
+    before = {number: signal.signal(number, stop)
+              for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        # In a group of its own: Ctrl-C reaches it once, through here.
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True,
+                              start_new_session=True) as child:
+            if asked:
+                child.terminate()
             out = child.communicate()[0]
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
     if asked:
         raise Failed("interrupted; the same command goes on", AGAIN)
     if child.returncode != 0:

@@ -6,18 +6,24 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/base/clock.h"
 #include "common/base/descriptor.h"
 #include "common/base/status_macros.h"
 #include "common/config/exit_status.h"
+#include "common/log/log.h"
 #include "common/training/world_options.h"
 
 namespace sightline {
@@ -51,7 +57,17 @@ std::vector<char*> Pointers(const std::vector<std::string>& words) {
   return pointers;
 }
 
-// This process's, with what process `rank` is told instead.
+// What of this process's environment the children are not to have: another launcher's words.
+bool IsReplaced(absl::string_view entry) {
+  static constexpr const char* kReplaced[] = {
+      "WORLD_SIZE=",  "LOCAL_WORLD_SIZE=", "RANK=",         "LOCAL_RANK=",
+      "MASTER_ADDR=", "MASTER_PORT=",      "TORCHELASTIC_", "GLOO_SOCKET_IFNAME="};
+  for (const char* const name : kReplaced) {
+    if (absl::StartsWith(entry, name)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> EnvironmentOf(int rank, int count, int port) {
   std::vector<std::string> variables = {absl::StrCat("WORLD_SIZE=", count),
                                         absl::StrCat("LOCAL_WORLD_SIZE=", count),
@@ -59,21 +75,15 @@ std::vector<std::string> EnvironmentOf(int rank, int count, int port) {
                                         absl::StrCat("LOCAL_RANK=", rank),
                                         "MASTER_ADDR=127.0.0.1",
                                         absl::StrCat("MASTER_PORT=", port)};
-  const size_t own = variables.size();
   for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string entry = *variable;
-    bool replaced = false;
-    for (size_t i = 0; i < own; ++i) {
-      const std::string name = variables[i].substr(0, variables[i].find('=') + 1);
-      replaced = replaced || entry.compare(0, name.size(), name) == 0;
-    }
-    if (!replaced) variables.push_back(entry);
+    if (!IsReplaced(*variable)) variables.push_back(*variable);
   }
   return variables;
 }
 
-// Who is told of signals: a handler may read nothing else.
+// Those that run, and the signal that came last: a handler may use nothing else.
 std::atomic<pid_t> children[kMostProcesses];
+std::atomic<int> told{0};
 
 void TellAll(int signal) {
   for (const std::atomic<pid_t>& child : children) {
@@ -82,30 +92,59 @@ void TellAll(int signal) {
   }
 }
 
-// While it lives SIGTERM and SIGINT are told to the children.
+// While it lives SIGTERM and SIGINT are told to the children, and the end of a child is heard of
+// whatever this process was started with.
 class ForwardedSignals {
  public:
   ForwardedSignals() {
-    struct sigaction action = {};
-    action.sa_handler = [](int signal) {
+    struct sigaction tell = {}, ordinary = {};
+    tell.sa_handler = [](int signal) {
       const int kept = errno;
+      told = signal;
       TellAll(signal);
       errno = kept;
     };
-    ::sigaction(SIGTERM, &action, &terminate_);
-    ::sigaction(SIGINT, &action, &interrupt_);
+    ordinary.sa_handler = SIG_DFL;
+    ::sigaction(SIGTERM, &tell, &terminate_);
+    ::sigaction(SIGINT, &tell, &interrupt_);
+    ::sigaction(SIGCHLD, &ordinary, &child_);
   }
   ~ForwardedSignals() {
     ::sigaction(SIGTERM, &terminate_, nullptr);
     ::sigaction(SIGINT, &interrupt_, nullptr);
+    ::sigaction(SIGCHLD, &child_, nullptr);
   }
+  ForwardedSignals(const ForwardedSignals&) = delete;
+  ForwardedSignals& operator=(const ForwardedSignals&) = delete;
 
  private:
-  struct sigaction terminate_ = {}, interrupt_ = {};
+  struct sigaction terminate_ = {}, interrupt_ = {}, child_ = {};
+};
+
+// While it lives neither of both comes in this thread: a child is started, or is gone, and known to
+// be so.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t both;
+    ::sigemptyset(&both);
+    ::sigaddset(&both, SIGTERM);
+    ::sigaddset(&both, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &both, &before_);
+  }
+  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+  BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t before_;
 };
 
 absl::StatusOr<pid_t> StartOne(const std::vector<char*>& arguments,
-                               const std::vector<std::string>& environment) {
+                               const std::vector<std::string>& environment,
+                               const sigset_t& signals) {
   const std::vector<char*> variables = Pointers(environment);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
@@ -117,27 +156,82 @@ absl::StatusOr<pid_t> StartOne(const std::vector<char*>& arguments,
   ::setpgid(0, 0);
   ::signal(SIGTERM, SIG_DFL);
   ::signal(SIGINT, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   if (::getppid() == parent) ::execve(kThisProgram, arguments.data(), variables.data());
-  ::_exit(kRunAgain);
+  ::_exit(kFailure);
 }
 
-int StatusOf(int wait_status) {
-  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : kRunAgain;
+// What it ended with.  Others, or the kernel for want of memory, may have ended it; a crash would
+// come again.
+int StatusOf(int rank, int wait_status) {
+  if (WIFEXITED(wait_status)) {
+    const int status = WEXITSTATUS(wait_status);
+    // At once, at a second signal.
+    return status == 128 + SIGTERM || status == 128 + SIGINT ? kRunAgain : status;
+  }
+  const int signal = WTERMSIG(wait_status);
+  Log(Severity::kError, "process ended by a signal", {{"rank", rank}, {"signal", signal}});
+  return signal == SIGTERM || signal == SIGINT || signal == SIGKILL ? kRunAgain : kFailure;
+}
+
+// When the others of one that has failed are to be ended.  Those that have met it hear of its end
+// and end by themselves, perhaps with a checkpoint, which a signal would be a second one to; those
+// that have yet to meet it wait for `peer_timeout`, and are told twice: they look up only then.
+class Patience {
+ public:
+  bool is_waiting() const { return next_ < absl::InfiniteFuture(); }
+  void Begin(int status) {
+    const absl::Duration grace = status == kRunAgain ? absl::Minutes(1) : absl::Seconds(2);
+    next_ = std::min(next_, Now() + grace);
+  }
+  void TellIfDue() {
+    if (Now() < next_) return;
+    TellAll(SIGTERM);
+    next_ = Now() + absl::Seconds(2);
+  }
+
+ private:
+  static absl::Time Now() { return Clock::Real()->Now(); }
+  absl::Time next_ = absl::InfiniteFuture();
+};
+
+// The next that has ended, not yet reaped.  None if there is no child, which nobody but a debugger
+// brings about.
+pid_t AwaitOne(Patience* patience) {
+  while (true) {
+    siginfo_t ended = {};
+    const int options = WEXITED | WNOWAIT | (patience->is_waiting() ? WNOHANG : 0);
+    if (::waitid(P_ALL, 0, &ended, options) != 0) {
+      if (errno != EINTR) return -1;
+    } else if (ended.si_pid != 0) {
+      return ended.si_pid;
+    } else {
+      patience->TellIfDue();
+      constexpr timespec kNap = {0, 50'000'000};
+      ::nanosleep(&kNap, nullptr);
+    }
+  }
 }
 
 // Waits for all; the worst they ended with.
 int AwaitAll(int count) {
   int worst = kSuccess;
-  for (int i = 0; i < count; ++i) {
-    const pid_t pid = children[i];
-    siginfo_t ended = {};
-    while (::waitid(P_PID, pid, &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
-    }
-    // Its number is nobody else's until it is reaped, and is told nothing from here on.
-    children[i] = 0;
+  Patience patience;
+  for (int left = count; left > 0; --left) {
+    const pid_t pid = AwaitOne(&patience);
+    if (pid < 0) return Worse(worst, kFailure);
+    int rank = 0;
+    while (rank < count && children[rank] != pid) ++rank;
     int wait_status = 0;
-    ::waitpid(pid, &wait_status, 0);
-    worst = Worse(worst, StatusOf(wait_status));
+    {
+      // Its number is another's once it is reaped, and is told nothing from here on.
+      const BlockedSignals blocked;
+      if (rank < count) children[rank] = 0;
+      ::waitpid(pid, &wait_status, 0);
+    }
+    const int status = StatusOf(rank, wait_status);
+    worst = Worse(worst, status);
+    if (status != kSuccess) patience.Begin(status);
   }
   return worst;
 }
@@ -148,16 +242,23 @@ absl::StatusOr<int> RunLocalProcesses(const std::vector<std::string>& arguments,
   ASSIGN_OR_RETURN(const int port, FreePort());
   const std::vector<char*> pointers = Pointers(arguments);
   const ForwardedSignals forwarded;
-  for (int rank = 0; rank < count; ++rank) {
-    const absl::StatusOr<pid_t> pid = StartOne(pointers, EnvironmentOf(rank, count, port));
-    if (!pid.ok()) {
-      TellAll(SIGKILL);
-      AwaitAll(rank);
-      return pid.status();
+  absl::Status started;
+  int running = 0;
+  {
+    const BlockedSignals blocked;
+    while (running < count) {
+      const auto pid = StartOne(pointers, EnvironmentOf(running, count, port), blocked.before());
+      started = pid.status();
+      if (!pid.ok()) break;
+      children[running++] = *pid;
+      // One that came in another thread, OpenBLAS's, told those that were there.
+      if (const int signal = told; signal != 0) ::kill(*pid, signal);
     }
-    children[rank] = *pid;
   }
-  return AwaitAll(count);
+  if (!started.ok()) TellAll(SIGKILL);
+  const int status = AwaitAll(running);
+  RETURN_IF_ERROR(started);
+  return status;
 }
 
 }  // namespace sightline

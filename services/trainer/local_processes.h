@@ -12,12 +12,14 @@ namespace sightline {
 // Runs this program `count` times, 1 to kMostProcesses, with `arguments` (its name is the first),
 // each with the variables of common/training/world_options.h in its environment, and waits for all.
 // They have this process's standard streams, are told of its SIGTERM and SIGINT, and are ended by
-// SIGTERM if it is killed; if one ends in failure the others notice and end.  What they ended with,
-// the worst of it (Worse); 128 + signal counts as kRunAgain.  Unavailable or Internal if one cannot
-// be started, and the others have been ended then.
+// SIGTERM if it is killed.  If one ends in failure the others are given a while to hear of it and
+// are then ended: two seconds for a failure that would come again, else a minute, in which they may
+// write a checkpoint.  Returns the worst of what they ended with (Worse): kRunAgain for one that
+// SIGTERM, SIGINT or SIGKILL has ended, kFailure for one that crashed.  Unavailable if one cannot
+// be started, after the others have been ended.
 //
-// Call it before anything else has started a thread that holds a lock, and from the main thread:
-// the children are ended with the thread that started them.
+// Once in a process that has no other children, and from its main thread: the children are ended
+// with the thread that started them.
 absl::StatusOr<int> RunLocalProcesses(const std::vector<std::string>& arguments, int count);
 
 }  // namespace sightline

@@ -131,9 +131,12 @@ class OscarNetwork : public Network, public MaskedNetwork {
   int64_t max_tag_count() const { return tags_.max_token_count() - 3; }
 
   at::Tensor RegionRows(const ShownImage& shown, const at::Tensor& hidden_feature) const {
-    return net_->RegionRows(
-        ShownFeatures(gate_.Rows(shown.image->regions.features, reading_.feature_size),
-                      shown.hidden, hidden_feature));
+    const at::Tensor features = gate_.Rows(shown.image->regions.features, reading_.feature_size);
+    if (shown.hidden.empty()) return net_->RegionRows(features);
+    // The box, behind the feature, is all that tells hidden regions apart.
+    const int64_t box = BoxNumberCount(reading_.box_form), own = reading_.feature_size - box;
+    const at::Tensor seen = ShownFeatures(features, shown.hidden, hidden_feature);
+    return net_->RegionRows(at::cat({seen.narrow(1, 0, own), features.narrow(1, own, box)}, 1));
   }
 
   // `tags`, ids, behind a text of `text` tokens: they take what that leaves of the positions, [SEP]

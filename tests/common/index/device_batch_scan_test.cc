@@ -40,7 +40,7 @@ struct Rig {
   }
 
   HostDevice device;
-  PaddedRows rows;
+  GappedRows rows;
   std::unique_ptr<VectorIndex> index;
 };
 
@@ -187,7 +187,7 @@ TEST_CASE("fewer rows than are wanted are all of them") {
 }
 
 TEST_CASE("what batches take is told with all else") {
-  const PaddedRows rows(ClusteredRows(kRows, 24, 1), Dtype::kFloat16);
+  const GappedRows rows(ClusteredRows(kRows, 24, 1), Dtype::kFloat16);
   HostDevice device(int64_t{1} << 40);
   const int64_t before = device.free_bytes();
   const auto index = LoadOn(device, rows.view());

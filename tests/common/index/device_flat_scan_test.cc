@@ -43,7 +43,7 @@ TEST_CASE("a device finds what the CPU finds, to the bit, whatever the dimension
   for (const int dimension : {1, 7, 8, 9, 31, 32, 33, 47, 96, 255, 256, 257, 511, 768}) {
     CAPTURE(dimension);
     const EmbeddingMatrix values = ClusteredRows(203, dimension, 1);
-    const PaddedRows rows(values, Dtype::kFloat16);
+    const GappedRows rows(values, Dtype::kFloat16);
     const auto index = Load(rows.view());
     for (const int64_t queries : {1, 3, 8, 9, 20}) {
       CheckSame(*index, rows.view(), QueriesNear(values, queries, 2), 10);
@@ -60,7 +60,7 @@ TEST_CASE("a device finds all there is, and not more") {
     for (int64_t i = 0; i < count; ++i) {
       std::copy_n(values.row(i).data(), 40, some.mutable_row(i).data());
     }
-    const PaddedRows rows(some, Dtype::kFloat16);
+    const GappedRows rows(some, Dtype::kFloat16);
     const auto index = Load(rows.view());
     for (const int top_k : {1, 2, 33, 70, limits::kMaxNeighbors}) {
       CheckSame(*index, rows.view(), queries, top_k);
@@ -71,10 +71,10 @@ TEST_CASE("a device finds all there is, and not more") {
 TEST_CASE("equal scores come by row on a device, however many there are") {
   EmbeddingMatrix values(20000, 8);
   for (int64_t i = 0; i < values.rows(); ++i) values.mutable_row(i)[0] = i % 3 == 0 ? 1.0f : -1.0f;
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   CheckSame(*Load(rows.view()), rows.view(), Ones(2, 8), 100);
   // The last of the best and the next one differ in the last bit of their keys.
-  const PaddedRows ones(Ones(20000, 8), Dtype::kFloat16);
+  const GappedRows ones(Ones(20000, 8), Dtype::kFloat16);
   const auto index = Load(ones.view());
   for (const int top_k : {100, 101}) CheckSame(*index, ones.view(), Ones(2, 8), top_k);
 }
@@ -92,7 +92,7 @@ TEST_CASE(
   for (float& number : values.mutable_row(9)) number = 65504;
   for (float& number : values.mutable_row(10)) number = -65504;
   for (float& number : values.mutable_row(11)) number = 0;
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   EmbeddingMatrix queries = QueriesNear(values, 6, 6);
   for (float& number : queries.mutable_row(0)) number = 3e38f;  // overflows
   for (float& number : queries.mutable_row(1)) number = -1e-45f;
@@ -111,7 +111,7 @@ TEST_CASE("rows in any order are found on a device, also where a sample shows no
   constexpr int64_t kCount = 3 * HostScan::kCapacity + 1000;
   for (const int64_t low : {kCount, int64_t{3}}) {
     CAPTURE(low);
-    const PaddedRows rows(Stairs(kCount, 2, low), Dtype::kFloat16);
+    const GappedRows rows(Stairs(kCount, 2, low), Dtype::kFloat16);
     HostDevice device;
     const auto index = LoadOn(device, rows.view());
     CheckSame(*index, rows.view(), Ones(1, 2), 20);
@@ -124,7 +124,7 @@ TEST_CASE("rows in any order are found on a device, also where a sample shows no
 
 TEST_CASE("a device finds among some rows only") {
   const EmbeddingMatrix values = ClusteredRows(2000, 33, 7);
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   const EmbeddingMatrix queries = QueriesNear(values, 9, 8);
   const auto index = Load(rows.view());
   for (const int every : {1, 2, 7, 100, 1999}) {
@@ -145,7 +145,7 @@ TEST_CASE("a device finds among some rows only") {
 
 TEST_CASE("what a filter lets through may be nothing that a device samples") {
   constexpr int64_t kCount = 2 * HostScan::kCapacity + 1500;
-  const PaddedRows rows(Stairs(kCount, 2, kCount), Dtype::kFloat16);
+  const GappedRows rows(Stairs(kCount, 2, kCount), Dtype::kFloat16);
   std::vector<int64_t> odd, many;
   for (int64_t row = 1; row < kCount; row += 2) odd.push_back(row);
   for (int64_t row = 0; row < kCount; row += row % 50 == 0 ? 2 : 1) many.push_back(row);
@@ -169,7 +169,7 @@ TEST_CASE("a device finds among a long list of rows") {
     if (row % 33 == 0) some.push_back(row);
   }
   CHECK(some.size() > HostScan::kCapacity);
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   const RowSet among = ListOf(some, kCount);
   CheckSame(*Load(rows.view()), rows.view(), Ones(2, 1), 40, &among);
 }
@@ -180,7 +180,7 @@ TEST_CASE("what rounds to -0 is 0 on a device and on the CPU") {
     EmbeddingMatrix values(3, dimension);
     for (float& number : values.mutable_row(1)) number = 0x1p-24f;
     for (float& number : values.mutable_row(2)) number = -0x1p-24f;
-    const PaddedRows rows(values, Dtype::kFloat16);
+    const GappedRows rows(values, Dtype::kFloat16);
     EmbeddingMatrix queries(2, dimension);
     for (float& number : queries.mutable_row(0)) number = -1e-45f;
     for (float& number : queries.mutable_row(1)) number = 1e-45f;
@@ -196,7 +196,7 @@ TEST_CASE("what rounds to -0 is 0 on a device and on the CPU") {
 
 TEST_CASE("a device that cannot hold the rows is told so, and keeps nothing") {
   const EmbeddingMatrix values = ClusteredRows(500, 64, 9);
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   const int64_t needed = BytesOfScan(500, 64).device;
   for (int64_t bytes = 0; bytes < needed; bytes += needed / 40) {
     HostDevice device(bytes);
@@ -215,7 +215,7 @@ TEST_CASE("a device that cannot hold the rows is told so, and keeps nothing") {
 
 TEST_CASE("a device that fails is an error, never a list") {
   const EmbeddingMatrix values = ClusteredRows(500, 64, 9);
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   const EmbeddingMatrix queries = QueriesNear(values, 2, 9);
   HostDevice device;
   const auto index = LoadOn(device, rows.view());
@@ -231,7 +231,7 @@ TEST_CASE("a device that fails is an error, never a list") {
 
 TEST_CASE(
     "what a scan takes is told before, and is more than there is for what no device can hold") {
-  const PaddedRows rows(ClusteredRows(500, 64, 9), Dtype::kFloat16);
+  const GappedRows rows(ClusteredRows(500, 64, 9), Dtype::kFloat16);
   const auto scan = HostScan::Load(HostDevice(), rows.view(), CallContext::Unbounded());
   REQUIRE(scan.ok());
   CHECK((*scan)->byte_count().device == BytesOfScan(500, 64).device);
@@ -242,7 +242,7 @@ TEST_CASE(
 }
 
 TEST_CASE("an index on a device refuses what every index does") {
-  const PaddedRows rows(ClusteredRows(50, 16, 9), Dtype::kFloat16);
+  const GappedRows rows(ClusteredRows(50, 16, 9), Dtype::kFloat16);
   const auto index = Load(rows.view());
   CHECK(index->IsExact({}));
   CHECK(index->size() == 50);
@@ -260,7 +260,7 @@ TEST_CASE("an index on a device refuses what every index does") {
 
 TEST_CASE("a search or a load of a call that is over ends with it") {
   const EmbeddingMatrix values = ClusteredRows(50, 16, 9);
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   HostDevice device;
   const auto index = LoadOn(device, rows.view());
   const CallContext call = CallContext::Unbounded().Child();

@@ -102,7 +102,7 @@ struct DeviceIvfRig {
     return IvfQuery(query.row(0).data(), file.shape, *space);
   }
 
-  const PaddedRows rows;
+  const GappedRows rows;
   const std::string spec_text;
   KindShard shard;
   ComputePool pool;

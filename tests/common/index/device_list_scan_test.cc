@@ -93,7 +93,7 @@ TEST_CASE("a device finds the best of some lists, to the bit, whatever the dimen
   for (const int dimension : {1, 7, 8, 9, 31, 32, 33, 47, 96, 255, 256, 257, 511, 768}) {
     CAPTURE(dimension);
     const EmbeddingMatrix values = ClusteredRows(403, dimension, 1);
-    const PaddedRows rows(values, Dtype::kFloat16);
+    const GappedRows rows(values, Dtype::kFloat16);
     const std::vector<int32_t> order = Shuffled(403, 2);
     const auto scan = LoadInOrder(HostDevice(), rows.view(), order);
     for (const int64_t queries : {1, 5, 20}) {
@@ -105,7 +105,7 @@ TEST_CASE("a device finds the best of some lists, to the bit, whatever the dimen
 
 TEST_CASE("a device finds all that lists have, and not more, as many as it can tell") {
   const EmbeddingMatrix values = ClusteredRows(6000, 8, 5);
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   const std::vector<int32_t> order = Shuffled(6000, 6);
   const auto scan = LoadInOrder(HostDevice(), rows.view(), order);
   const EmbeddingMatrix queries = QueriesNear(values, 4, 7);
@@ -127,7 +127,7 @@ TEST_CASE("more rows than are selected from at once are put together from parts"
     values.mutable_row(row)[0] = static_cast<float>(row % 1024);
     values.mutable_row(row)[1] = static_cast<float>(row % 7);
   }
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   const std::vector<int32_t> order = Shuffled(kCount, 8);
   const auto scan = LoadInOrder(HostDevice(), rows.view(), order);
   for (const int top_k : {1, 30, DeviceScan::kMostNeighbors}) {
@@ -139,7 +139,7 @@ TEST_CASE("more rows than are selected from at once are put together from parts"
 
 TEST_CASE("a device finds among some rows of lists only") {
   const EmbeddingMatrix values = ClusteredRows(2000, 33, 9);
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   const std::vector<int32_t> order = Shuffled(2000, 10);
   const auto scan = LoadInOrder(HostDevice(), rows.view(), order);
   const EmbeddingMatrix queries = QueriesNear(values, 6, 11);
@@ -166,7 +166,7 @@ TEST_CASE("equal scores come by row, and rows that are no numbers do not come") 
   for (int64_t row = 0; row < 3000; row += 3) values.mutable_row(row)[2] = std::nanf("");
   values.mutable_row(4)[1] = std::numeric_limits<float>::infinity();
   values.mutable_row(5)[1] = -std::numeric_limits<float>::infinity();
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   const std::vector<int32_t> order = Shuffled(3000, 13);
   const auto scan = LoadInOrder(HostDevice(), rows.view(), order);
   for (const int top_k : {1, 100, 101, 2500}) {
@@ -203,7 +203,7 @@ struct SmallPasses {
 
   HostDevice device;
   const EmbeddingMatrix values;
-  const PaddedRows stored;
+  const GappedRows stored;
   const std::vector<int32_t> order;
   const DeviceLayout layout;
   device::DeviceArray<HostDevice, uint16_t> numbers;
@@ -297,7 +297,7 @@ TEST_CASE("a search of lists ends with its call, and leaves nothing under way") 
 }
 
 TEST_CASE("a device that cannot hold lists is told so, and keeps nothing") {
-  const PaddedRows rows(ClusteredRows(500, 64, 9), Dtype::kFloat16);
+  const GappedRows rows(ClusteredRows(500, 64, 9), Dtype::kFloat16);
   const std::vector<int32_t> order = Shuffled(500, 20);
   const auto load = [&](HostDevice device) {
     return HostScan::Load(std::move(device), rows.view(), CallContext::Unbounded(), order);

@@ -26,7 +26,7 @@ TEST_CASE("rows that a device has rounded are found as the CPU finds them") {
   for (const int dimension : {1, 8, 33, 96, 257, 768}) {
     CAPTURE(dimension);
     const EmbeddingMatrix values = ClusteredRows(1500, dimension, 11);
-    const PaddedRows rows(values, Dtype::kFloat32);
+    const GappedRows rows(values, Dtype::kFloat32);
     const auto index = Load(rows.view());
     for (const int top_k : {1, 10, 200}) {
       CheckSame(*index, rows.view(), QueriesNear(values, 9, 12), top_k);
@@ -36,7 +36,7 @@ TEST_CASE("rows that a device has rounded are found as the CPU finds them") {
 
 TEST_CASE("what a device has rounded mostly proves the list at once") {
   const EmbeddingMatrix values = ClusteredRows(3000, 64, 13);
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   HostDevice device;
   const auto index = LoadOn(device, rows.view());
   const int64_t before = device.launches();
@@ -56,7 +56,7 @@ EmbeddingMatrix OneThatLoses(int64_t others) {
 }
 
 TEST_CASE("a row that rounding makes worse than a thousand others is found before them") {
-  const PaddedRows rows(OneThatLoses(1000), Dtype::kFloat32);
+  const GappedRows rows(OneThatLoses(1000), Dtype::kFloat32);
   HostDevice device;
   const auto index = LoadOn(device, rows.view());
   const EmbeddingMatrix query = Ones(1, 32);
@@ -68,7 +68,7 @@ TEST_CASE("a row that rounding makes worse than a thousand others is found befor
 }
 
 TEST_CASE("a row that rounding makes worse than all that a device can tell is found") {
-  const PaddedRows rows(OneThatLoses(DeviceScan::kMostNeighbors + 500), Dtype::kFloat32);
+  const GappedRows rows(OneThatLoses(DeviceScan::kMostNeighbors + 500), Dtype::kFloat32);
   const auto index = Load(rows.view());
   CheckSame(*index, rows.view(), Ones(1, 32), 1);
   CheckSame(*index, rows.view(), Ones(1, 32), 30);
@@ -84,7 +84,7 @@ TEST_CASE(
     for (int64_t row = 0; row < values.rows(); ++row) {
       for (float& number : values.mutable_row(row)) number += little(random);
     }
-    const PaddedRows rows(values, Dtype::kFloat32);
+    const GappedRows rows(values, Dtype::kFloat32);
     CheckSame(*Load(rows.view()), rows.view(), Ones(3, 16), 20);
   }
 }
@@ -98,7 +98,7 @@ TEST_CASE("rows of all lengths on a device: tiny, huge, none") {
   for (float& number : values.mutable_row(100)) number = 60000;
   for (float& number : values.mutable_row(101)) number = 1e-42f;
   for (float& number : values.mutable_row(102)) number = 0;
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const auto index = Load(rows.view());
   EmbeddingMatrix queries = QueriesNear(values, 7, 17);
   for (float& number : queries.mutable_row(0)) number = 1e30f;
@@ -124,7 +124,7 @@ EmbeddingMatrix WithOutliers() {
 
 TEST_CASE("rows that float16 has not are found beside a device's") {
   const EmbeddingMatrix values = WithOutliers();
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const auto index = Load(rows.view());
   const EmbeddingMatrix queries = QueriesNear(ClusteredRows(800, 24, 18), 9, 19);
   for (const int top_k : {1, 3, 10, 799, 800}) CheckSame(*index, rows.view(), queries, top_k);
@@ -138,7 +138,7 @@ TEST_CASE("rows that float16 has not are found beside a device's") {
 TEST_CASE("rows of which most are not for float16 are not for a device") {
   EmbeddingMatrix values = Ones(1200, 8);
   for (int64_t row = 0; row < 1001; ++row) values.mutable_row(row)[row % 8] = 70000;
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const auto scan = HostScan::Load(HostDevice(), rows.view(), CallContext::Unbounded());
   CHECK(absl::IsInvalidArgument(scan.status()));
   CHECK(absl::StrContains(scan.status().message(), "1001 of 1200 rows"));
@@ -148,7 +148,7 @@ TEST_CASE("rows on a disk are on a device as they are in memory, and few of them
   const EmbeddingMatrix values = ClusteredRows(3000, 32, 20);
   const EmbeddingMatrix queries = QueriesNear(values, 8, 21);
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16}) {
-    const PaddedRows rows(values, dtype);
+    const GappedRows rows(values, dtype);
     const MemoryReader reader(rows.view());
     const auto index = Load(reader.view());
     const int64_t before = reader.rows_read();
@@ -159,7 +159,7 @@ TEST_CASE("rows on a disk are on a device as they are in memory, and few of them
 
 TEST_CASE("a disk that fails is an error of the search or of the load") {
   const EmbeddingMatrix values = ClusteredRows(3000, 32, 20);
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   MemoryReader reader(rows.view());
   const auto index = Load(reader.view());
   reader.FailAfter(0);

@@ -102,7 +102,7 @@ TEST_CASE("a shape has levels that shrink by the number of links, and one entry 
 }
 
 TEST_CASE("every row is linked on each of its levels, and can be reached") {
-  const PaddedRows rows(ClusteredRows(3000, kDimension, 1), Dtype::kFloat32);
+  const GappedRows rows(ClusteredRows(3000, kDimension, 1), Dtype::kFloat32);
   const auto builder = BuilderOf(rows.view());
   REQUIRE(builder->linkable() == 3000);
   builder->Link(3000);
@@ -123,7 +123,7 @@ TEST_CASE("equal rows by the thousand can be reached, and those that came first 
   for (int64_t row = 1000; row < 5000; ++row) {
     std::copy_n(values.row(row < 4000 ? 0 : 1).data(), kDimension, values.mutable_row(row).begin());
   }
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const auto builder = BuilderOf(rows.view());
   builder->Link(5000);
   builder->ConnectAll();
@@ -143,7 +143,7 @@ TEST_CASE("nothing but equal rows, and nothing but zeros, can be reached") {
   const float value = GENERATE(1.0f, 0.0f);
   EmbeddingMatrix values(3000, kDimension);
   std::fill_n(values.mutable_data(), 3000 * kDimension, value);
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const auto builder = BuilderOf(rows.view());
   builder->Link(3000);
   builder->ConnectAll();
@@ -155,7 +155,7 @@ TEST_CASE("rows that are no numbers, or too long, are linked nowhere") {
   for (int64_t row = 0; row < 1000; row += 4) {
     values.mutable_row(row)[3] = row % 8 == 0 ? std::nanf("") : 1e30f;
   }
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const auto builder = BuilderOf(rows.view());
   REQUIRE(builder->linkable() == 750);
   builder->Link(1000);
@@ -211,7 +211,7 @@ class CountingClock : public FakeClock {
 };
 
 TEST_CASE("a build goes on from its last stage, and from none that is damaged or another's") {
-  const PaddedRows rows(ClusteredRows(1500, kDimension, 1), Dtype::kFloat32);
+  const GappedRows rows(ClusteredRows(1500, kDimension, 1), Dtype::kFloat32);
   StagedShard whole;
   const std::string content = *whole.Build(rows.view(), kCall);
 
@@ -233,7 +233,7 @@ TEST_CASE("a build goes on from its last stage, and from none that is damaged or
 
   // One that has linked all is gone on from as well.
   REQUIRE(*shard.Build(rows.view(), kCall) == content);
-  const PaddedRows others(ClusteredRows(1500, kDimension, 2), Dtype::kFloat32);
+  const GappedRows others(ClusteredRows(1500, kDimension, 2), Dtype::kFloat32);
   StagedShard other;
   const std::string other_content = *other.Build(others.view(), kCall);
   REQUIRE(*shard.Build(others.view(), kCall) == other_content);
@@ -252,7 +252,7 @@ TEST_CASE(
     "each row counts once in the phase that shards share, linked or not, gone on with or not") {
   EmbeddingMatrix values = ClusteredRows(1500, kDimension, 1);
   for (int64_t row = 0; row < 100; ++row) values.mutable_row(row)[3] = std::nanf("");
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   FakeClock clock;
   std::string drawn;
   Progress::Options options;
@@ -270,14 +270,14 @@ TEST_CASE(
 }
 
 TEST_CASE("a stage is less than the whole, and is taken over") {
-  const PaddedRows rows(ClusteredRows(1500, kDimension, 1), Dtype::kFloat32);
+  const GappedRows rows(ClusteredRows(1500, kDimension, 1), Dtype::kFloat32);
   const auto builder = BuilderOf(rows.view()), whole = BuilderOf(rows.view());
   builder->Link(700);
   TempDir folder;
   const HnswStage stage = {builder->digest(), builder->linked()};
   REQUIRE(WriteHnswGraph(folder.File("stage"), builder->graph(), false, &stage).ok());
 
-  const PaddedRows others(ClusteredRows(1500, kDimension, 2), Dtype::kFloat32);
+  const GappedRows others(ClusteredRows(1500, kDimension, 2), Dtype::kFloat32);
   REQUIRE(absl::IsNotFound(BuilderOf(others.view())->Restore(folder.File("stage"), kCall)));
 
   const auto next = BuilderOf(rows.view());
@@ -291,7 +291,7 @@ TEST_CASE("a stage is less than the whole, and is taken over") {
 }
 
 TEST_CASE("a stage whose last links are damaged leaves nothing linked") {
-  const PaddedRows rows(ClusteredRows(1500, kDimension, 1), Dtype::kFloat32);
+  const GappedRows rows(ClusteredRows(1500, kDimension, 1), Dtype::kFloat32);
   const auto builder = BuilderOf(rows.view());
   builder->Link(1500);
   TempDir folder;
@@ -318,7 +318,7 @@ int64_t MostResidentBytes() {
 TEST_CASE("a stage is taken over without a second copy of the links") {
   constexpr int64_t kRows = 50000;
   constexpr int kLinkCount = 128;  // 50 MB of links
-  const PaddedRows rows(ClusteredRows(kRows, kDimension, 1), Dtype::kFloat32);
+  const GappedRows rows(ClusteredRows(kRows, kDimension, 1), Dtype::kFloat32);
   const auto builder = BuilderOf(rows.view(), kLinkCount);
   builder->Link(10);
   TempDir folder;

@@ -75,7 +75,7 @@ TEST_CASE("a walk finds nearly all of the nearest rows, and more of them the wid
       GENERATE(Case{"rows", Dtype::kFloat32, false}, Case{"rows", Dtype::kFloat16, false},
                Case{"int8", Dtype::kFloat32, false}, Case{"int8", Dtype::kFloat16, true});
   const EmbeddingMatrix values = ClusteredRows(kRows, kDimension, 1);
-  const PaddedRows rows(values, stored_as.dtype);
+  const GappedRows rows(values, stored_as.dtype);
   const MemoryReader reader(rows.view());
   const Built built(stored_as.on_disk ? reader.view() : rows.view(), stored_as.code);
   const EmbeddingMatrix queries = QueriesNear(values, 50, 2);
@@ -96,7 +96,7 @@ TEST_CASE("a walk finds nearly all of the nearest rows, and more of them the wid
 
 TEST_CASE("rows on a disk are read for the scores of what was found alone") {
   const EmbeddingMatrix values = ClusteredRows(kRows, kDimension, 1);
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   const MemoryReader reader(rows.view());
   const Built built(reader.view(), "int8");
   const int64_t read = reader.rows_read();
@@ -107,7 +107,7 @@ TEST_CASE("rows on a disk are read for the scores of what was found alone") {
 TEST_CASE("a search of about as many looks as rows is exact") {
   const auto code = GENERATE("rows", "int8");
   const EmbeddingMatrix values = ClusteredRows(3000, kDimension, 1);
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const Built built(rows.view(), code);
   const EmbeddingMatrix queries = QueriesNear(values, 5, 2);
   REQUIRE(!built.index->IsExact(Options(20, 374)));
@@ -119,7 +119,7 @@ TEST_CASE("a search of about as many looks as rows is exact") {
 
 TEST_CASE("wide beams find what narrow ones do") {
   const EmbeddingMatrix values = ClusteredRows(12000, 16, 1);
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const Built built(rows.view(), "int8", 4);
   const EmbeddingMatrix queries = QueriesNear(values, 10, 2);
   const NeighborLists truth = Referee(rows.view(), queries, 300);
@@ -133,7 +133,7 @@ TEST_CASE("wide beams find what narrow ones do") {
 TEST_CASE("a filter's rows are found as well as all are without it, and no others") {
   const auto code = GENERATE("rows", "int8");
   const EmbeddingMatrix values = ClusteredRows(kRows, kDimension, 1);
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const Built built(rows.view(), code);
   const EmbeddingMatrix queries = QueriesNear(values, 100, 2);
   const double unfiltered =
@@ -152,7 +152,7 @@ TEST_CASE("a filter's rows are found as well as all are without it, and no other
 TEST_CASE("few rows of a filter are all looked at") {
   const auto code = GENERATE("rows", "int8");
   const EmbeddingMatrix values = ClusteredRows(kRows, kDimension, 1);
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const Built built(rows.view(), code);
   const EmbeddingMatrix queries = QueriesNear(values, 10, 2);
   const RowSet among = RandomRows(kRows, 6);
@@ -164,7 +164,7 @@ TEST_CASE("few rows of a filter are all looked at") {
 TEST_CASE("a filter's rows are scanned where a walk to them would not end") {
   const auto code = GENERATE("rows", "int8");
   const EmbeddingMatrix values = ClusteredRows(kRows, kDimension, 1);
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const Built built(rows.view(), code);
   const EmbeddingMatrix query = QueriesNear(values, 1, 2);
   // The half that lies farther from the query.
@@ -185,7 +185,7 @@ TEST_CASE("rows of very different lengths are found by their products") {
     const float length = 0.2f + static_cast<float>(random() % 1000) / 250;
     for (float& number : values.mutable_row(row)) number *= length;
   }
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const Built built(rows.view(), GENERATE("rows", "int8"));
   REQUIRE(RecallOf(Find(*built.index, queries, Options(10, 100)),
                    Referee(rows.view(), queries, 10)) > 0.9);
@@ -197,7 +197,7 @@ TEST_CASE("lists are filled where most rows cannot be linked") {
   for (int64_t row = 30; row < kRows; ++row) {
     for (float& number : values.mutable_row(row)) number *= 1e19f;
   }
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const Built built(rows.view(), code);
   const EmbeddingMatrix queries = QueriesNear(ClusteredRows(kRows, kDimension, 1), 5, 2);
   REQUIRE(!built.index->IsExact(Options(50, 50)));
@@ -219,7 +219,7 @@ TEST_CASE("rows that are no numbers are never found by a walk and spoil no other
       values.mutable_row(row)[row % kDimension] = bad[row / 5 % 5];
     }
   }
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const Built built(rows.view(), code);
   const RowSet among = BitsOf(good, kRows);
   const NeighborLists found = Find(*built.index, queries, Options(10, 100));
@@ -233,7 +233,7 @@ TEST_CASE("rows that are no numbers are never found by a walk and spoil no other
 TEST_CASE("a shard of nothing but NaN finds nothing") {
   EmbeddingMatrix values(700, 8);
   std::fill_n(values.mutable_data(), 700 * 8, std::nanf(""));
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const Built built(rows.view(), GENERATE("rows", "int8"), 4);
   REQUIRE(!built.index->IsExact(Options(5, 1)));
   REQUIRE(Find(*built.index, EmbeddingMatrix(2, 8), Options(5, 1))[1].empty());
@@ -252,7 +252,7 @@ TEST_CASE("among thousands of equal rows, those and the others are found") {
       std::copy_n(values.row(0).data(), kDimension, values.mutable_row(row).begin());
     }
   }
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const Built built(rows.view(), code);
   const RowSet among = BitsOf(others, kRows);
   REQUIRE(!built.index->IsExact(Options(10, 100, &among)));
@@ -266,7 +266,7 @@ TEST_CASE("among thousands of equal rows, those and the others are found") {
 }
 
 TEST_CASE("another seed gives another graph") {
-  const PaddedRows rows(ClusteredRows(500, kDimension, 1), Dtype::kFloat32);
+  const GappedRows rows(ClusteredRows(500, kDimension, 1), Dtype::kFloat32);
   Built built(rows.view(), "int8");
   const auto content = built.shard.Contents();
   built.shard.mutable_manifest()->mutable_index_spec()->set_seed(6);
@@ -277,7 +277,7 @@ TEST_CASE("another seed gives another graph") {
 TEST_CASE("memory is told to the byte, to search and to build in, and of lies to be beyond all") {
   const auto code = GENERATE("rows", "int8");
   for (const int64_t count : {0, 1, 7, 3000}) {
-    const PaddedRows rows(ClusteredRows(count, kDimension, 1), Dtype::kFloat32);
+    const GappedRows rows(ClusteredRows(count, kDimension, 1), Dtype::kFloat32);
     Built built(rows.view(), code);
     const IndexKind& kind = built.shard.kind();
     REQUIRE(kind.footprint(built.shard.manifest(), 0) == built.index->byte_count());
@@ -293,7 +293,7 @@ TEST_CASE("memory is told to the byte, to search and to build in, and of lies to
 }
 
 TEST_CASE("parameters that are none are refused, with what they may be") {
-  const PaddedRows rows(ClusteredRows(1, kDimension, 1), Dtype::kFloat32);
+  const GappedRows rows(ClusteredRows(1, kDimension, 1), Dtype::kFloat32);
   Built built(rows.view(), "int8");
   bundle::v1::IndexSpec* const spec = built.shard.mutable_manifest()->mutable_index_spec();
   const auto refusal = [&] {
@@ -324,7 +324,7 @@ TEST_CASE("parameters that are none are refused, with what they may be") {
 }
 
 TEST_CASE("rows on a disk cannot be walked through") {
-  const PaddedRows rows(ClusteredRows(100, kDimension, 1), Dtype::kFloat32);
+  const GappedRows rows(ClusteredRows(100, kDimension, 1), Dtype::kFloat32);
   const MemoryReader reader(rows.view());
   const Built built(rows.view(), "rows");
   const absl::Status status = built.shard.Open(reader.view(), &Pool()).status();

@@ -27,7 +27,7 @@ bool ComesBefore(const Neighbor& a, const Neighbor& b) {
 
 }  // namespace
 
-PaddedRows::PaddedRows(const EmbeddingMatrix& values, Dtype dtype)
+GappedRows::GappedRows(const EmbeddingMatrix& values, Dtype dtype)
     : rows_(values.rows()),
       dimension_(values.dimension()),
       dtype_(dtype),
@@ -43,7 +43,7 @@ PaddedRows::PaddedRows(const EmbeddingMatrix& values, Dtype dtype)
   }
 }
 
-VectorView PaddedRows::view() const {
+VectorView GappedRows::view() const {
   VectorView view{bytes_.data(), rows_, dimension_, stride_};
   view.dtype = dtype_;
   return view;

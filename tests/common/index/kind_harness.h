@@ -1,6 +1,6 @@
 // Shards of made-up rows, built and opened as any kind of index, and the referee for what is found.
 //
-//   const PaddedRows rows = ClusteredRows(2000, 32, Dtype::kFloat16);
+//   const GappedRows rows = ClusteredRows(2000, 32, Dtype::kFloat16);
 //   KindShard shard(kind_case, rows.view());
 //   REQUIRE(shard.Build(&pool).ok());
 //   auto index = shard.Open(&pool);
@@ -35,10 +35,10 @@ using NeighborLists = std::vector<std::vector<Neighbor>>;
 
 // Rows as a shard stores them, with a gap behind each that is filled with NaN, so that reading it
 // shows.  A value.
-class PaddedRows {
+class GappedRows {
  public:
   // Rounds to `dtype`.
-  PaddedRows(const EmbeddingMatrix& values, Dtype dtype);
+  GappedRows(const EmbeddingMatrix& values, Dtype dtype);
 
   VectorView view() const;
   int64_t rows() const { return rows_; }

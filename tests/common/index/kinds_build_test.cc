@@ -17,10 +17,10 @@ namespace {
 constexpr int64_t kRows = 2000;
 constexpr int kDimension = 32;
 
-void ForEachBuiltKind(const std::function<void(const KindCase&, const PaddedRows&)>& test) {
+void ForEachBuiltKind(const std::function<void(const KindCase&, const GappedRows&)>& test) {
   const EmbeddingMatrix values = ClusteredRows(kRows, kDimension, 1);
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16}) {
-    const PaddedRows rows(values, dtype);
+    const GappedRows rows(values, dtype);
     for (const KindCase& kind_case : KindCases()) {
       if (KindShard(kind_case, rows.view()).kind().build == nullptr) continue;
       INFO(kind_case.name << ", " << DtypeName(dtype));
@@ -46,7 +46,7 @@ std::vector<std::string> FilesOf(const KindCase& kind_case, const VectorView& ro
 }
 
 TEST_CASE("equal rows give equal files, on any number of threads, in memory or on a disk") {
-  ForEachBuiltKind([](const KindCase& kind_case, const PaddedRows& rows) {
+  ForEachBuiltKind([](const KindCase& kind_case, const GappedRows& rows) {
     const auto files = FilesOf(kind_case, rows.view(), 1);
     for (const int threads : {1, 2, 3}) REQUIRE(FilesOf(kind_case, rows.view(), threads) == files);
     const MemoryReader reader(rows.view());
@@ -73,7 +73,7 @@ class CancellingClock : public FakeClock {
 };
 
 TEST_CASE("a build that is ended early goes on, and leaves what one does that was not") {
-  ForEachBuiltKind([](const KindCase& kind_case, const PaddedRows& rows) {
+  ForEachBuiltKind([](const KindCase& kind_case, const GappedRows& rows) {
     const auto files = FilesOf(kind_case, rows.view(), 2);
     ComputePool pool(2);
     KindShard shard(kind_case, rows.view());
@@ -95,7 +95,7 @@ TEST_CASE("a build that is ended early goes on, and leaves what one does that wa
 }
 
 TEST_CASE("rows that cannot be read fail the build, and what is left does no harm") {
-  ForEachBuiltKind([](const KindCase& kind_case, const PaddedRows& rows) {
+  ForEachBuiltKind([](const KindCase& kind_case, const GappedRows& rows) {
     MemoryReader reader(rows.view());
     KindShard shard(kind_case, reader.view());
     if (!shard.Fits()) return;
@@ -116,7 +116,7 @@ TEST_CASE("an index takes the memory that its kind has told before") {
   const EmbeddingMatrix values = ClusteredRows(kRows, kDimension, 2);
   ComputePool pool(2);
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16}) {
-    const PaddedRows rows(values, dtype);
+    const GappedRows rows(values, dtype);
     for (const KindCase& kind_case : KindCases()) {
       INFO(kind_case.name);
       KindShard shard(kind_case, rows.view());

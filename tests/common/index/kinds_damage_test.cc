@@ -27,8 +27,8 @@ ComputePool& Pool() {
 
 // Calls `test` with each kind that is built, and a place for its rows.
 void ForEachBuiltShard(
-    const std::function<void(const KindCase&, KindShard&, const PaddedRows&)>& test) {
-  const PaddedRows rows(ClusteredRows(kRows, kDimension, 1), Dtype::kFloat16);
+    const std::function<void(const KindCase&, KindShard&, const GappedRows&)>& test) {
+  const GappedRows rows(ClusteredRows(kRows, kDimension, 1), Dtype::kFloat16);
   for (const KindCase& kind_case : KindCases()) {
     KindShard shard(kind_case, rows.view());
     if (shard.kind().build == nullptr || !shard.Fits()) continue;
@@ -50,7 +50,7 @@ bool IsRefused(const KindShard& shard, const VectorView& rows) {
 }
 
 // That it is refused, or what it finds are rows that there are, with their scores.
-void RequireHarmless(const KindCase& kind_case, const KindShard& shard, const PaddedRows& rows) {
+void RequireHarmless(const KindCase& kind_case, const KindShard& shard, const GappedRows& rows) {
   if (IsRefused(shard, rows.view())) return;
   const auto index = shard.Open(rows.view(), &Pool());
   const EmbeddingMatrix queries = QueriesNear(ClusteredRows(kRows, kDimension, 1), 2, 2);
@@ -63,7 +63,7 @@ void RequireHarmless(const KindCase& kind_case, const KindShard& shard, const Pa
 }
 
 TEST_CASE("a file that is cut anywhere is refused") {
-  ForEachBuiltShard([](const KindCase&, KindShard& shard, const PaddedRows& rows) {
+  ForEachBuiltShard([](const KindCase&, KindShard& shard, const GappedRows& rows) {
     for (const std::string& path : shard.Files()) {
       const std::string sound = *ReadFile(path);
       std::vector<size_t> lengths = {0, 1, 39, 40, 41, sound.size() - 1};
@@ -80,7 +80,7 @@ TEST_CASE("a file that is cut anywhere is refused") {
 
 TEST_CASE("a file with a bit flipped is refused, or it was one that means nothing") {
   std::mt19937 random(3);
-  ForEachBuiltShard([&](const KindCase& kind_case, KindShard& shard, const PaddedRows& rows) {
+  ForEachBuiltShard([&](const KindCase& kind_case, KindShard& shard, const GappedRows& rows) {
     for (const std::string& path : shard.Files()) {
       const std::string sound = *ReadFile(path);
       for (int round = 0; round < 100; ++round) {
@@ -99,7 +99,7 @@ TEST_CASE("a file with a bit flipped is refused, or it was one that means nothin
 TEST_CASE("a file that lies under right checksums is refused or harmless") {
   std::mt19937 random(4);
   constexpr uint32_t kLies[] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x7fc00000, 0x10000};
-  ForEachBuiltShard([&](const KindCase& kind_case, KindShard& shard, const PaddedRows& rows) {
+  ForEachBuiltShard([&](const KindCase& kind_case, KindShard& shard, const GappedRows& rows) {
     for (const std::string& path : shard.Files()) {
       const std::string sound = *ReadFile(path);
       for (int round = 0; round < 200; ++round) {
@@ -123,10 +123,10 @@ TEST_CASE("a file that lies under right checksums is refused or harmless") {
 }
 
 TEST_CASE("files of other rows are refused, and so are more of them, or fewer") {
-  ForEachBuiltShard([](const KindCase& kind_case, KindShard& shard, const PaddedRows&) {
+  ForEachBuiltShard([](const KindCase& kind_case, KindShard& shard, const GappedRows&) {
     for (const auto& [count, dimension] :
          {std::pair(kRows - 1, kDimension), {kRows + 1, kDimension}, {kRows, 2 * kDimension}}) {
-      const PaddedRows others(ClusteredRows(count, dimension, 1), Dtype::kFloat16);
+      const GappedRows others(ClusteredRows(count, dimension, 1), Dtype::kFloat16);
       INFO(count << " rows of " << dimension);
       KindShard other(kind_case, others.view());
       REQUIRE(other.Build(&Pool()).ok());
@@ -137,7 +137,7 @@ TEST_CASE("files of other rows are refused, and so are more of them, or fewer") 
     }
     auto& described = *shard.mutable_manifest()->mutable_shards(0);
     const auto files = described.index_files();
-    const PaddedRows rows(ClusteredRows(kRows, kDimension, 1), Dtype::kFloat16);
+    const GappedRows rows(ClusteredRows(kRows, kDimension, 1), Dtype::kFloat16);
     described.clear_index_files();
     REQUIRE(IsRefused(shard, rows.view()));
     *described.mutable_index_files() = files;

@@ -32,7 +32,7 @@ ComputePool& Pool() {
 // An index of a case, and all that it is made of.
 struct Opened {
   const KindCase& kind_case;
-  const PaddedRows& rows;
+  const GappedRows& rows;
   const MemoryReader* reader;  // null where rows lie in memory
   const KindShard& shard;
   const VectorIndex& index;
@@ -60,7 +60,7 @@ void ForEachIndex(const EmbeddingMatrix& values, const std::function<void(const 
                   Wanted wanted = Wanted::kAllKinds) {
   for (const KindCase& kind_case : KindCases()) {
     for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat16}) {
-      const PaddedRows rows(values, dtype);
+      const GappedRows rows(values, dtype);
       MemoryReader reader(rows.view());
       for (const bool on_disk : {false, true}) {
         // Either type of rows on a disk is read alike.
@@ -389,7 +389,7 @@ TEST_CASE("rows that cannot be read fail the search with the reason, and it is w
 
 TEST_CASE("rows on a disk are refused by a kind that needs them in memory") {
   const EmbeddingMatrix values = ClusteredRows(100, kDimension, 28);
-  const PaddedRows rows(values, Dtype::kFloat32);
+  const GappedRows rows(values, Dtype::kFloat32);
   const MemoryReader reader(rows.view());
   for (const KindCase& kind_case : KindCases()) {
     KindShard shard(kind_case, rows.view());

@@ -40,7 +40,7 @@ TEST_CASE("a score is the product of query and stored row, whatever the dimensio
     const EmbeddingMatrix values = ClusteredRows(10, dimension, 1);
     const EmbeddingMatrix queries = QueriesNear(values, 3, 2);
     for (const Dtype dtype : kDtypes) {
-      const PaddedRows rows(values, dtype);
+      const GappedRows rows(values, dtype);
       for (int64_t row = 0; row < 10; ++row) {
         for (int64_t query = 0; query < 3; ++query) {
           REQUIRE(RowScore(rows.view(), queries.row(query).data(), row) ==
@@ -57,7 +57,7 @@ TEST_CASE("halves count as what they are: tiny, infinite, no number") {
   values.mutable_row(1)[0] = 65504;
   values.mutable_row(2)[3] = std::numeric_limits<float>::infinity();
   values.mutable_row(3)[8] = std::nanf("");
-  const PaddedRows rows(values, Dtype::kFloat16);
+  const GappedRows rows(values, Dtype::kFloat16);
   const std::vector<float> query(9, 2);
   REQUIRE(RowScore(rows.view(), query.data(), 0) == 0x1p-23f);
   REQUIRE(RowScore(rows.view(), query.data(), 1) == 2 * 65504.0f);
@@ -70,7 +70,7 @@ TEST_CASE("rows score the same one by one, many at once, and from a disk") {
   const EmbeddingMatrix query = QueriesNear(values, 1, 4);
   std::mt19937 random(5);
   for (const Dtype dtype : kDtypes) {
-    const PaddedRows rows(values, dtype);
+    const GappedRows rows(values, dtype);
     const MemoryReader reader(rows.view());
     for (const int64_t count : {0, 1, 2, 255, 256, 257, 600}) {
       std::vector<int64_t> some(count);
@@ -93,7 +93,7 @@ TEST_CASE("the best of some rows: each once, ties by row, without those that are
   std::copy_n(numbers, 6, values.mutable_data());
   const float query = 1;
   for (const Dtype dtype : kDtypes) {
-    const PaddedRows rows(values, dtype);
+    const GappedRows rows(values, dtype);
     const MemoryReader reader(rows.view());
     for (const VectorView& view : {rows.view(), reader.view()}) {
       const auto best_of = [&](const std::vector<int64_t>& some, int top_k) {
@@ -111,7 +111,7 @@ TEST_CASE("the best of some rows: each once, ties by row, without those that are
 TEST_CASE("rows are copied as float32 without their padding, from memory and from a disk") {
   const EmbeddingMatrix values = ClusteredRows(20, 13, 6);
   for (const Dtype dtype : kDtypes) {
-    const PaddedRows rows(values, dtype);
+    const GappedRows rows(values, dtype);
     const MemoryReader reader(rows.view());
     for (const VectorView& view : {rows.view(), reader.view()}) {
       std::vector<float> copy(5 * 13);
@@ -126,7 +126,7 @@ TEST_CASE("rows are copied as float32 without their padding, from memory and fro
 }
 
 TEST_CASE("a call that is over, and rows that cannot be read, end it") {
-  const PaddedRows rows(ClusteredRows(600, 5, 7), Dtype::kFloat16);
+  const GappedRows rows(ClusteredRows(600, 5, 7), Dtype::kFloat16);
   MemoryReader reader(rows.view());
   const std::vector<float> query(5, 1);
   std::vector<int64_t> all(600);

@@ -58,7 +58,9 @@ TEST_CASE("seeds are the characters and the substrings that say more than a long
     const std::map<std::string, int64_t> counts = SlowCounts(words);
     std::map<std::string, double> expected = {{"z", 1}};  // which no word has
     double sum = 1;
-    for (const auto& [text, count] : counts) {
+    for (const auto& entry : counts) {
+      const std::string& text = entry.first;
+      const int64_t count = entry.second;
       const auto length = static_cast<int64_t>(CharactersOf(text).size());
       const bool longer = std::any_of(kCharacters.begin(), kCharacters.end(), [&](const auto& c) {
         return counts.count(text + c) > 0 && counts.at(text + c) == count;

@@ -167,7 +167,8 @@ void RequireEqualToOne(const Way& way, int size, int64_t texts) {
   double scale_gradient = 0;
   for (const StepTrace& outcome : outcomes) {
     REQUIRE(outcome.loss == Approx(expected->loss).epsilon(1e-5));
-    REQUIRE(outcome.first == Approx(expected->first));
+    // By rounding one of two that are equally near may come first.
+    REQUIRE(outcome.first == Approx(expected->first).margin(1.01 / static_cast<double>(texts)));
     RequireClose(outcome.statistics, expected->statistics);
     gradients = gradients + outcome.gradients;
     scale_gradient += outcome.scale_gradient;

@@ -133,7 +133,8 @@ TEST_CASE("a loss falls whatever chooses wrong pairs, and by a teacher") {
   for (const Chosen& way : WaysToChoose()) {
     INFO(way.what);
     ChosenFixture of(way);
-    of.job.recipe.steps = 48;
+    of.job.recipe.steps = 96;
+    of.job.recipe.dropout = 0;
     const RecipeResult result = of.MustRun();
     REQUIRE(of.notes.steps.back().tasks[0].loss < of.notes.steps.front().tasks[0].loss);
     REQUIRE(result.development.findings.size() == 1);

@@ -91,7 +91,7 @@ elif words[0] == "tables":
 
 ROWS = {
     "networks": {"bi": {"model": "m", "recipe": "r", "pictures": 20},
-                 "cross": {"start": "bi", "recipe": "r", "retriever": "bi", "steps": 5}},
+                 "cross": {"start": "bi", "recipe": "near", "retriever": "bi", "steps": 5}},
     "measures": {
         "both": {"pool": "test_1k", "policies": "be,be:ce", "lambdas": "0.5",
                  "references": ["be", "be:ce"],
@@ -110,7 +110,8 @@ class ClaimsTest(cases.Case):
             self.programs[name] = self.write("bin/" + name, FAKE.encode())
             os.chmod(self.programs[name], stat.S_IRWXU)
         self.write("clone/rows.json", json.dumps(ROWS).encode())
-        self.write("clone/recipes/r.yaml", b"retriever: $retriever\n")
+        self.write("clone/recipes/r.yaml", b"steps: 7\n")
+        self.write("clone/recipes/near.yaml", b"retriever: $retriever\n")
         claims.HERE = os.path.join(self.folder, "clone")
         claims.NETS = self.write("clone/net", b"one")
 
@@ -217,6 +218,13 @@ class ClaimsTest(cases.Case):
         self.assertEqual(self.rows().result("as_it_is")["steps"], 0)
         self.assertIn("| as_it_is | 0 |", report.tables(self.rows()))
 
+    def test_a_row_and_its_recipe_name_the_same_networks(self):
+        self.write("clone/recipes/r.yaml", b"tasks: [{teacher: $teacher}]\n")
+        status, _, err = self.run_rows("bi")
+        self.assertEqual(status, 1)
+        self.assertIn("row bi and recipes/r.yaml do not both name a teacher", err)
+        self.assertEqual(self.calls("learn"), [])
+
     def test_words_that_are_drawn_in_are_parts_of_measures_that_name_them(self):
         self.written(parts=["words", "no_words", "word_said", "word_unsaid"])
         self.run_rows()
@@ -267,7 +275,10 @@ class ClaimsTest(cases.Case):
                                  ({"claims": [dict(claim, of="ce")]}, "`of` names a method"),
                                  ({"claims": [dict(claim, than="ce")]}, "`than` a reference"),
                                  ({"claims": [dict(claim, **{"is": "!"})]}, "`is` is <, = or >"),
-                                 ({"claims": [{"says": "it lifts"}]}, "a claim has says, not")):
+                                 ({"claims": [{"says": "it lifts"}]}, "a claim has says, not"),
+                                 ({"parts": ["word_sayd"]}, "a part 'word_sayd', which nothing"),
+                                 ({"policies": "be,be:ce", "claims": [dict(claim, of="be:ce")]},
+                                  "a depth and a combination")):
             self.written(**measure)
             with self.assertRaisesRegex(claims.Failed, problem):
                 self.rows()

@@ -154,7 +154,7 @@ TEST_CASE("every recipe of the folder is one") {
     REQUIRE(config.ok());
     ++recipes;
   }
-  REQUIRE(recipes == 13);
+  REQUIRE(recipes == 14);
 }
 
 }  // namespace

@@ -188,6 +188,17 @@ TEST_CASE("when one of a command's processes is killed the command ends, to be r
   REQUIRE(absl::StrContains(launch.Log("log"), "another one has ended"));
 }
 
+TEST_CASE("a command ends when one of its processes fails before it has met the others") {
+  Launch launch(/*steps=*/8);
+  // What another launcher would say is not handed on.
+  const Environment environment = {{"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                                   {"GLOO_SOCKET_IFNAME", "none"}};
+  // Only process 0 writes, and it cannot.
+  REQUIRE(launch.Start("made.regions/out", "log", environment, {"--processes=2"})->Wait() ==
+          kFailure);
+  REQUIRE(launch.Start("two", "log", environment, {"--processes=2"})->Wait() == kSuccess);
+}
+
 TEST_CASE("a command that a launcher has started starts no others") {
   Launch launch(/*steps=*/8);
   const Environment environment = {
