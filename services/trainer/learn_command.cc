@@ -162,11 +162,13 @@ int RunLearn(const std::vector<std::string>& args, const Console& console) {
   }
   if (!result.ok()) return Fail(result.status(), console);
   if (world->rank > 0) {
-    console.err << "process " << world->rank << " of " << world->size << " is done\n";
+    console.err << absl::StrCat("process ", world->rank, " of ", world->size, " is done\n");
     return kSuccess;
   }
-  console.err << "trained on " << result->device << "; " << DevelopmentLine(result->development)
-              << "\nwritten to " << result->bundle.directory << "\n";
+  // Each at once: processes of one machine share the stream.
+  console.err << absl::StrCat("trained on ", result->device, "; ",
+                              DevelopmentLine(result->development), "\nwritten to ",
+                              result->bundle.directory, "\n");
   console.out << result->bundle.id << "\n";
   return kSuccess;
 }
