@@ -276,8 +276,10 @@ TEST_CASE("tasks in turn share the steps, and a task's step leaves alone what it
   of.job.recipe.tasks = {TaskOf("hinge")};
   of.job.recipe.adamw.weight_decay = 10;
   of.job.recipe.adamw.decays = DecayRule::kAll;
-  const auto learnt = *Safetensors::FromBytes(of.WeightsOf(of.MustRun()));
-  const auto before = *Safetensors::FromBytes(*ReadFile(of.start.FilePath(kWeightsFile)));
+  const std::string learnt_bytes = of.WeightsOf(of.MustRun());
+  const std::string bytes_before = *ReadFile(of.start.FilePath(kWeightsFile));
+  const auto learnt = *Safetensors::FromBytes(learnt_bytes);
+  const auto before = *Safetensors::FromBytes(bytes_before);
   const auto first = [](const Safetensors& file, const std::string& name) {
     return (*ToTorch(file.tensors().at(name))).flatten()[0].item<float>();
   };

@@ -90,8 +90,9 @@ struct ProcessFixture : RecipeFixture {
 
   // All that the last checkpoint holds.
   std::map<std::string, at::Tensor> Last() const {
-    const auto file = *Safetensors::FromBytes(
-        *ReadFile(checkpoints.File(absl::StrCat("checkpoint-0000000", kSteps, ".safetensors"))));
+    const std::string bytes =
+        *ReadFile(checkpoints.File(absl::StrCat("checkpoint-0000000", kSteps, ".safetensors")));
+    const auto file = *Safetensors::FromBytes(bytes);
     std::map<std::string, at::Tensor> tensors;
     for (const auto& [name, tensor] : file->tensors()) tensors[name] = *ToTorch(tensor);
     return tensors;
