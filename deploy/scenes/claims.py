@@ -7,22 +7,22 @@ usage: deploy/scenes/claims.py FOLDER [--list] [--tables] [ROW ...]
   --list    tell which rows there are, what each needs and which have results, and stop
   --tables  print the tables of the results that there are, and stop
 
-A row ends by writing results/ROW.json: commit that, and no machine does it again.  One that was
-stopped goes on when the same command is given again.
+A row ends by writing results/ROW.json, and of a network that takes long and that others begin with
+weights/ROW: commit them, and no machine does it again.  One that was stopped goes on when the same
+command is given again.
 
 exit status: 0 done, 1 something failed, 2 wrong usage, 75 interrupted; run it again.
 """
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
 
 import report
-from runner import (AGAIN, Failed, HERE, ROOT, built_programs, lines_of, lock, machine, made, read,
-                    run, sum_of, write)
+from runner import (AGAIN, Failed, HERE, ROOT, built_programs, lines_of, lock, machine, made,
+                    put_folder, read, run, sum_of, write)
 
 SLICES = ["plain", "binding", "relation", "count", "new_drawing", "new_combination"]
 SIBLINGS = ["colours_swapped", "relation_mirrored", "roles_swapped", "count", "object_replaced"]
@@ -31,7 +31,7 @@ NETS = os.path.join(ROOT, "common/scenes/region_net.safetensors")
 WORDS = ["words", "no_words", "word_said", "word_unsaid"]
 DISTRACTORS = 20000
 NETWORK_KEYS = {"model", "start", "weights_of", "recipe", "pictures", "steps", "boxed", "vocabulary",
-                "retriever", "teacher"}
+                "retriever", "teacher", "committed"}
 MEASURE_KEYS = {"paper", "pool", "folds", "matrices", "ensembles", "policies", "references",
                 "depths", "lambdas", "siblings", "distractors", "parts", "rerank_scores", "claims"}
 REQUIRED = {"pool", "matrices", "policies"}  # of a measure
@@ -84,6 +84,9 @@ class Rows:
 
     def result_path(self, name):
         return os.path.join(self.folder, "results", name + ".json")
+
+    def weights_path(self, name):
+        return os.path.join(self.folder, "weights", name)
 
     def result(self, name):
         text = read(self.result_path(name))
@@ -158,12 +161,13 @@ class Claims:
         os.remove(took)
 
     def bundle(self, name):
-        """The folder of a network that has been trained."""
+        """The folder of a network that has been trained, in this FOLDER or by who committed it."""
         path = os.path.join(self.work, "networks", name)
-        if not os.path.exists(path):
-            raise Failed(f"{path} is not there: {name} was trained elsewhere; copy it from there, or "
-                         f"train it again: claims.py {self.work} {name}")
-        return path
+        for folder in (path, self.rows.weights_path(name)):
+            if os.path.exists(folder):
+                return folder
+        raise Failed(f"{path} is not there: {name} was trained elsewhere; copy it from there, or "
+                     f"train it again: claims.py {self.work} {name}")
 
     def vocabulary(self, kind):
         """Of the words that are learnt from."""
@@ -218,11 +222,10 @@ class Claims:
     def train(self, name, learn):
         untrained = isinstance(learn, str)
         bundle = learn if untrained else run(learn).strip()
-        network = os.path.join(self.work, "networks", name)
-        shutil.rmtree(network + ".tmp", ignore_errors=True)
-        shutil.copytree(os.path.join(self.store, "models", bundle), network + ".tmp")
-        shutil.rmtree(network, ignore_errors=True)
-        os.rename(network + ".tmp", network)
+        trained = os.path.join(self.store, "models", bundle)
+        put_folder(trained, os.path.join(self.work, "networks", name))
+        if self.rows.networks[name].get("committed"):
+            put_folder(trained, self.rows.weights_path(name))
         if untrained:
             return {"network": bundle, "steps": 0, "development": None}
         events = lines_of(os.path.join(self.work, "runs", name, "metrics.jsonl"))

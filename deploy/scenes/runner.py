@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -58,6 +59,14 @@ def write(path, text):
     with open(path + ".tmp", "w", encoding="utf-8") as target:
         target.write(text)
     os.replace(path + ".tmp", path)
+
+
+def put_folder(source, path):
+    """A copy of a folder, in place of what is there; never half of it."""
+    shutil.rmtree(path + ".tmp", ignore_errors=True)
+    shutil.copytree(source, path + ".tmp")
+    shutil.rmtree(path, ignore_errors=True)
+    os.rename(path + ".tmp", path)
 
 
 def read(path):

@@ -66,7 +66,7 @@ inline CorpusItem MadeUpItem(const std::string& id, const std::vector<std::strin
 // `count` pictures of things that the tiny families' vocabularies name, as pictures of `family`:
 // TinyImage's regions, each with the thing's own features added, and of the first `with_words` its
 // words to be read in it, of which every fourth has none.  Soft labels are of words: four fifths
-// for the thing that the region shows.
+// for the thing that the region shows.  A VLDeformer's tags are those things.
 inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int count,
                                                int with_words = INT_MAX) {
   const auto classes = static_cast<int>(TinyWords().size());
@@ -77,8 +77,10 @@ inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int cou
     const size_t first = i % words.size(), second = i / words.size() % words.size();
     ImageInput image = TinyImage(family, i);
     std::vector<float> labels(image.regions.count * classes, 0.2f / static_cast<float>(classes));
+    std::vector<std::string> shown_words;
     for (int64_t row = 0; row < image.regions.count; ++row) {
       const size_t shown = row % 2 == 0 ? first : second;
+      shown_words.push_back(words[shown]);
       labels[row * classes + shown] += 0.8f;
       Random random(SeedOf(row % 2, RandomStream::kWeights, shown));
       for (int k = 0; k < image.regions.feature_size; ++k) {
@@ -88,7 +90,7 @@ inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int cou
     }
     CorpusItem item =
         MadeUpItem("made/" + std::to_string(1000 + i), {words[first] + " " + words[second]});
-    item.tags = image.tags;
+    item.tags = family.manifest.family() == "vldeformer" ? shown_words : image.tags;
     if (i < with_words) item.ocr_tokens = image.ocr_tokens;
     corpus->Add(std::move(item), std::move(image.regions), std::move(labels));
   }

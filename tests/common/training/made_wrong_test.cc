@@ -12,6 +12,7 @@
 #include "common/models/trainable.h"
 #include "tests/common/models/tiny_families.h"
 #include "tests/common/training/made_up_pairs.h"
+#include "tests/common/training/made_up_wordnet.h"
 #include "tests/common/training/recipe_fixture.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
@@ -31,15 +32,8 @@ class Fixture {
       learner_ = *LoadTrainable(start_, {});
       width_ = TinyImage(family, 0).regions.feature_size;
     }
-    // Both a "big" and a "red" thing, the adjective of which alone has an antonym.
-    Put("index.noun", "fish n 1 0 1 1 01\nbird n 1 0 1 1 02\ntree n 1 0 1 1 03\n");
-    Put("index.adj", "big a 1 0 1 1 04\nred a 1 0 1 1 05\n");
-    Put("data.adj", "04 00 a 01 big 0 001 ! 05 a 0101 |\n05 00 a 01 blue 0 000 |\n");
-    for (const char* name : {"cntlist.rev", "index.verb", "index.adv", "data.verb", "data.adv",
-                             "noun.exc", "verb.exc", "adj.exc", "adv.exc"}) {
-      Put(name, "");
-    }
-    wordnet_ = std::make_unique<WordNet>(*WordNet::Read(dir_.File("wordnet")));
+    wordnet_ = std::make_unique<WordNet>(
+        MadeUpWordNet(dir_.File("wordnet"), {std::begin(kThings), std::end(kThings)}));
     task.made_wrong = MadeWrong::kBoth;
     task.replaced_words = 1;
     task.replaced_regions = 0;
@@ -122,11 +116,6 @@ class Fixture {
   std::unique_ptr<LearntPairs> pairs;
 
  private:
-  void Put(const std::string& name, const std::string& text) {
-    REQUIRE(MakeDirectories(dir_.File("wordnet")).ok());
-    REQUIRE(WriteFileAtomically(JoinPath(dir_.File("wordnet"), name), text).ok());
-  }
-
   const TempDir dir_;
   std::unique_ptr<TrainableNetwork> learner_;
   std::unique_ptr<WordNet> wordnet_;

@@ -1,21 +1,14 @@
 // Runs by recipes of several processes, held to those of one.
-#include <ATen/ATen.h>
-
-#include <algorithm>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "common/base/files.h"
-#include "common/formats/safetensors.h"
-#include "common/models/network/weights.h"
 #include "common/training/recipe_trainer.h"
 #include "tests/common/training/in_worlds.h"
 #include "tests/common/training/recipe_fixture.h"
+#include "tests/common/training/same_run.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -76,26 +69,13 @@ struct ProcessFixture : RecipeFixture {
     job.recipe.accumulation = 2;
     // What is nearest is mined once: later on, who of two is nearer may be rounding's choice.
     job.recipe.mining.every = 0;
-    // A weight whose gradient is rounding alone would else go as far as any other, and which wrong
-    // pair is the hardest would come to differ.
-    job.recipe.adamw.epsilon = 1e-2;
-    job.recipe.rate.peak = 1e-3;
+    KeepRoundingSmall(&job.recipe);
     job.recipe.adamw.weight_decay = 0.1;
     job.checkpoint_directory = checkpoints.path();
     if (way.other.empty()) return;
     other = MakeTinyBundle(store.path(), FamilyNamed(way.other), /*seed=*/5);
     job.others["other"] = &other;
     if (way.tasks[0].teacher.empty()) job.recipe.retriever = "other";
-  }
-
-  // All that the last checkpoint holds.
-  std::map<std::string, at::Tensor> Last() const {
-    const std::string bytes =
-        *ReadFile(checkpoints.File(absl::StrCat("checkpoint-0000000", kSteps, ".safetensors")));
-    const auto file = *Safetensors::FromBytes(bytes);
-    std::map<std::string, at::Tensor> tensors;
-    for (const auto& [name, tensor] : file->tensors()) tensors[name] = *ToTorch(tensor);
-    return tensors;
   }
 
   ModelBundle other;
@@ -111,29 +91,6 @@ Processes ProcessesOf(const LearntWay& way, int size) {
   return processes;
 }
 
-// What each ends with.
-std::vector<absl::Status> RunTogether(const Processes& processes) {
-  const auto size = static_cast<int>(processes.size());
-  const std::vector<TrainingWorldOptions> options = OptionsOfWorld(size);
-  return InThreads(size, [&](int rank) {
-    ProcessFixture& process = *processes[rank];
-    process.job.world = options[rank];
-    process.notes.steps.clear();
-    return TrainByRecipe(process.job, &process.notes, CallContext::Unbounded()).status();
-  });
-}
-
-void RequireSameRun(const ProcessFixture& actual, const ProcessFixture& expected) {
-  const auto tensors = actual.Last(), of_one = expected.Last();
-  REQUIRE(tensors.size() == of_one.size());
-  for (const auto& [name, tensor] : of_one) {
-    INFO(name);
-    const double difference =
-        (tensors.at(name).to(at::kDouble) - tensor.to(at::kDouble)).norm().item<double>();
-    REQUIRE(difference <= 1e-3 * tensor.to(at::kDouble).norm().item<double>() + 1e-6);
-  }
-}
-
 TEST_CASE("two processes learn what one does, whatever they learn") {
   for (const LearntWay& way : LearntWays()) {
     INFO(way.what);
@@ -142,19 +99,11 @@ TEST_CASE("two processes learn what one does, whatever they learn") {
     const Processes two = ProcessesOf(way, 2);
     REQUIRE(Failures(RunTogether(two)) == "");
     for (const auto& process : two) {
-      REQUIRE(process->notes.steps.size() == alone.notes.steps.size());
-      for (size_t i = 0; i < alone.notes.steps.size(); ++i) {
-        const RecipeStepReport &actual = process->notes.steps[i], &expected = alone.notes.steps[i];
-        REQUIRE(actual.gradient_norm == Approx(expected.gradient_norm).epsilon(1e-3));
-        REQUIRE(actual.tasks.size() == expected.tasks.size());
-        for (size_t k = 0; k < expected.tasks.size(); ++k) {
-          REQUIRE(actual.tasks[k].loss == Approx(expected.tasks[k].loss).epsilon(1e-3));
-        }
-      }
+      RequireSameSteps(*process, alone);
       REQUIRE(process->notes.looks.size() == alone.notes.looks.size());
       REQUIRE(process->notes.best_step == alone.notes.best_step);
     }
-    RequireSameRun(*two[0], alone);
+    RequireSameEnd(*two[0], alone);
     // One writes for both.
     REQUIRE_FALSE(two[0]->notes.checkpoints.empty());
     REQUIRE(two[1]->notes.checkpoints.empty());
@@ -187,7 +136,7 @@ TEST_CASE("when one process is stopped all stop at its step, and others may go o
   three[0]->job.checkpoint_directory = two[0]->checkpoints.path();
   REQUIRE(Failures(RunTogether(three)) == "");
   REQUIRE(three[0]->notes.notes == std::vector<std::string>{"continues behind step 7 of 12"});
-  RequireSameRun(*two[0], whole);
+  RequireSameEnd(*two[0], whole);
 }
 
 TEST_CASE("processes with different jobs learn nothing, and are told what differs") {

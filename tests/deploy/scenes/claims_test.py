@@ -9,6 +9,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -217,6 +218,21 @@ class ClaimsTest(cases.Case):
         self.assertEqual(self.read("work/networks/as_it_is/manifest.json"), "begun")
         self.assertEqual(self.rows().result("as_it_is")["steps"], 0)
         self.assertIn("| as_it_is | 0 |", report.tables(self.rows()))
+
+    def test_committed_weights_stand_for_a_network_that_was_trained_elsewhere(self):
+        rows = json.loads(json.dumps(ROWS))
+        rows["networks"]["bi"]["committed"] = True
+        self.write("clone/rows.json", json.dumps(rows).encode())
+        self.run_rows("bi")
+        self.run_rows("cross")
+        weights = os.path.join(self.folder, "clone/weights/bi")
+        self.assertEqual(os.listdir(os.path.dirname(weights)), ["bi"])
+        self.assertEqual(os.listdir(weights), ["manifest.json"])
+        shutil.rmtree(os.path.join(self.folder, "work"))
+        self.assertEqual(self.run_rows("cross")[0], 0)
+        cross = self.calls("learn")[-1]
+        self.assertEqual(cross[cross.index("--start") + 1], weights)
+        self.assertEqual(len(self.calls("learn")), 3)
 
     def test_a_row_and_its_recipe_name_the_same_networks(self):
         self.write("clone/recipes/r.yaml", b"tasks: [{teacher: $teacher}]\n")
