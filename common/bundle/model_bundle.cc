@@ -312,6 +312,9 @@ std::string EmbeddingSpaceOf(const ModelBundleManifest& manifest) {
   Fingerprint(sha, DeterministicBytes(manifest.grid_extractor()));
   Fingerprint(sha, absl::StrCat(manifest.embedding().dimension()));
   Fingerprint(sha, absl::StrCat(static_cast<int>(manifest.embedding().metric())));
+  if (manifest.embedding().rows() != bundle::v1::EmbeddingSpec::ROWS_UNSPECIFIED) {
+    Fingerprint(sha, absl::StrCat("rows ", static_cast<int>(manifest.embedding().rows())));
+  }
   // What a family may leave out, so that a family that does keeps its fingerprint: all parts from
   // region_rule on, and so whatever part a new family brings.  sgraf's has no embedding.
   const google::protobuf::Descriptor& fields = *manifest.descriptor();

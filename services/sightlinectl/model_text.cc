@@ -69,6 +69,7 @@ std::string SgrafText(const bundle::v1::SgrafSpec& spec) {
     absl::StrAppend(&text, ", T-EMDE ", spec.emde().partition_count(), " x ",
                     spec.emde().cell_count(), " cells of ", spec.emde().cell_size());
   }
+  if (spec.without_global_node()) absl::StrAppend(&text, ", no global node");
   return text;
 }
 
@@ -164,6 +165,7 @@ std::string EmbeddingText(const bundle::v1::EmbeddingSpec& embedding) {
   return absl::StrCat(
       embedding.dimension(), " numbers, ",
       embedding.metric() == bundle::v1::EmbeddingSpec::COSINE ? "cosine" : "inner product",
+      embedding.rows() == bundle::v1::EmbeddingSpec::FIRST_ROW ? ", of the first row" : "",
       embedding.space().empty() ? "" : ", space ", embedding.space());
 }
 

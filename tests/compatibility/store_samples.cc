@@ -171,6 +171,17 @@ ModelBundleManifest EnsembleManifest() {
   return manifest;
 }
 
+// What papers' ablations leave out of a network.
+ModelBundleManifest AblationManifest() {
+  ModelBundleManifest manifest;
+  manifest.set_family("vldeformer");
+  manifest.mutable_embedding()->set_dimension(kSampleDimension);
+  manifest.mutable_embedding()->set_metric(bundle::v1::EmbeddingSpec::COSINE);
+  manifest.mutable_embedding()->set_rows(bundle::v1::EmbeddingSpec::FIRST_ROW);
+  manifest.mutable_sgraf()->set_without_global_node(true);
+  return manifest;
+}
+
 FeatureTensor Tensor(const std::string& name, Dtype dtype, int64_t rows, int64_t columns,
                      int first) {
   FeatureTensor tensor{name, dtype, rows, columns, ""};
@@ -355,7 +366,8 @@ std::vector<SampleModel> SampleModels() {
   return {{TransformerManifest(),
            {{std::string(kVocabularyFile), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nfish\n"},
             {std::string(kWeightsFile), Bytes(Numbers(0, 16))}}},
-          {EnsembleManifest(), {{std::string(kWeightsFile), Bytes(Numbers(16, 16))}}}};
+          {EnsembleManifest(), {{std::string(kWeightsFile), Bytes(Numbers(16, 16))}}},
+          {AblationManifest(), {{std::string(kWeightsFile), Bytes(Numbers(32, 16))}}}};
 }
 
 std::vector<EncodedItem> SampleItems() {

@@ -78,7 +78,7 @@ void CheckTransformer(const bundle::v1::ModelBundleManifest& manifest, Problems*
 }
 
 void CheckEmbedding(const bundle::v1::ModelBundleManifest& manifest, int64_t dimension,
-                    Problems* problems) {
+                    Problems* problems, bool chooses_rows) {
   using bundle::v1::EmbeddingSpec;
   const EmbeddingSpec& spec = manifest.embedding();
   problems->RequireRange("embedding.dimension", spec.dimension(), 1, limits::kMaxDimension);
@@ -88,6 +88,10 @@ void CheckEmbedding(const bundle::v1::ModelBundleManifest& manifest, int64_t dim
   problems->Require(
       spec.metric() == EmbeddingSpec::COSINE || spec.metric() == EmbeddingSpec::INNER_PRODUCT,
       "embedding.metric must be COSINE or INNER_PRODUCT");
+  problems->Require(spec.rows() == EmbeddingSpec::ROWS_UNSPECIFIED ||
+                        (chooses_rows && spec.rows() == EmbeddingSpec::FIRST_ROW),
+                    chooses_rows ? "embedding.rows must be FIRST_ROW, or be left out"
+                                 : "embedding.rows is set, but this family has its own rows");
 }
 
 void CheckCrossEncoder(const bundle::v1::ModelBundleManifest& manifest,

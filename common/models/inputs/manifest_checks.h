@@ -38,9 +38,10 @@ void CheckTokenizer(const bundle::v1::ModelBundleManifest& manifest,
                     bundle::v1::TokenizerSpec::Kind kind, Problems* problems);
 // Positions for the longest text included; and the region rule, if there is one.
 void CheckTransformer(const bundle::v1::ModelBundleManifest& manifest, Problems* problems);
-// The family's embeddings have `dimension` numbers (0: any number).
+// The family's embeddings have `dimension` numbers (0: any number), of rows that a manifest may
+// choose, if `chooses_rows`.
 void CheckEmbedding(const bundle::v1::ModelBundleManifest& manifest, int64_t dimension,
-                    Problems* problems);
+                    Problems* problems, bool chooses_rows = false);
 // The family's heads give `kinds` and, unless `max_head_size` is 0, may have a hidden layer.
 void CheckCrossEncoder(const bundle::v1::ModelBundleManifest& manifest,
                        std::initializer_list<ScoreKind> kinds, int64_t max_head_size,

@@ -31,6 +31,8 @@ absl::Status Check(const bundle::v1::ModelBundleManifest& manifest) {
     problems.RequireRange("sgraf.step_count", spec.step_count(), 1, 16);
   }
   if (spec.has_emde()) CheckEmde(spec.emde(), &problems);
+  problems.Require(!spec.has_emde() || !spec.without_global_node(),
+                   "sgraf.without_global_node is true, but sgraf.emde would be in its place");
   problems.Require(!manifest.has_embedding(),
                    "an embedding is there, but SGRAF is a cross-encoder only");
   CheckCrossEncoder(manifest, {ScoreKind::kSigmoid}, /*max_head_size=*/0, &problems);

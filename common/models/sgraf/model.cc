@@ -4,11 +4,13 @@
 //
 // An image has exactly SgrafSpec.region_count regions, without boxes, in the detector's order,
 // which matters: its batch norm knows each region's place.  Its item features are the
-// projected regions (tensor "regions", rows x E) and what stands for the whole image (tensor
-// "whole", 1 x E; of T-EMDE the sketch, 1 x N K).  A text is read once per query.
+// projected regions (tensor "regions", rows x E) and, unless there is no global node, what stands
+// for the whole image (tensor "whole", 1 x E; of T-EMDE the sketch, 1 x N K).  A text is read once
+// per query.
 //
 // What T-EMDE's paper leaves open: a node is as wide as the others, text sketch before image
-// sketch, no l2n after its ReLU.
+// sketch, no l2n after its ReLU; and of what SGR reads the score where it has no global node: of
+// row 0 all the same, which is the first token's.
 #include <ATen/ATen.h>
 
 #include <memory>
@@ -47,6 +49,7 @@ class SgrafNetwork : public CrossEncoderNetwork {
     FeatureLayout regions =
         FeatureLayout::Rows("regions", spec_.embedding_size(), spec_.region_count());
     regions.min_rows = regions.max_rows;
+    if (!net_->similarity().has_global_node()) return {std::move(regions)};
     const int64_t whole = spec_.has_emde()
                               ? spec_.emde().partition_count() * spec_.emde().cell_count()
                               : spec_.embedding_size();
@@ -68,12 +71,13 @@ class SgrafNetwork : public CrossEncoderNetwork {
     const std::vector<int64_t> lengths(images.size(), spec_.region_count());
     const at::Tensor regions =
         net_->Regions(features.size() == 1 ? features[0] : at::cat(features));
-    const at::Tensor wholes = net_->similarity().ImageGlobals(regions, lengths);
     std::vector<FeatureRows> prepared;
     for (size_t i = 0; i < images.size(); ++i) {
-      prepared.push_back({regions.narrow(0, i * spec_.region_count(), spec_.region_count()),
-                          wholes.narrow(0, i, 1)});
+      prepared.push_back({regions.narrow(0, i * spec_.region_count(), spec_.region_count())});
     }
+    if (!net_->similarity().has_global_node()) return prepared;
+    const at::Tensor wholes = net_->similarity().ImageGlobals(regions, lengths);
+    for (size_t i = 0; i < images.size(); ++i) prepared[i].push_back(wholes.narrow(0, i, 1));
     return prepared;
   }
 
@@ -87,13 +91,15 @@ class SgrafNetwork : public CrossEncoderNetwork {
       parts.push_back(net_->Words(at::stack(ids)));
     }
     const at::Tensor words = at::cat(parts);
-    const at::Tensor wholes = net_->similarity().TextGlobals(words, lengths);
     std::vector<PreparedText> prepared;
     int64_t begin = 0;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      prepared.push_back({words.narrow(0, begin, lengths[i]), wholes[i]});
-      begin += lengths[i];
+    for (const int64_t length : lengths) {
+      prepared.push_back({words.narrow(0, begin, length)});
+      begin += length;
     }
+    if (!net_->similarity().has_global_node()) return prepared;
+    const at::Tensor wholes = net_->similarity().TextGlobals(words, lengths);
+    for (size_t i = 0; i < texts.size(); ++i) prepared[i].push_back(wholes[i]);
     return prepared;
   }
 
@@ -111,15 +117,20 @@ class SgrafNetwork : public CrossEncoderNetwork {
  private:
   // Pairs with equally many words.
   at::Tensor ScoreEqual(absl::Span<const NetworkPair> pairs) const {
+    const bool has_global = net_->similarity().has_global_node();
     std::vector<at::Tensor> regions, images, words, texts;
     for (const NetworkPair& pair : pairs) {
       regions.push_back(gate_.Tensor(pair.image[0]));
-      images.push_back(gate_.Tensor(pair.image[1]).squeeze(0));
       words.push_back((*pair.text)[0]);
+      if (!has_global) continue;
+      images.push_back(gate_.Tensor(pair.image[1]).squeeze(0));
       texts.push_back((*pair.text)[1]);
     }
-    return net_->similarity().Score(at::stack(regions), at::stack(images), at::stack(words),
-                                    at::stack(texts));
+    const auto stacked = [&](const std::vector<at::Tensor>& wholes) {
+      return has_global ? at::stack(wholes) : at::Tensor();
+    };
+    return net_->similarity().Score(at::stack(regions), stacked(images), at::stack(words),
+                                    stacked(texts));
   }
 
   const std::shared_ptr<SgrafNetImpl> net_;

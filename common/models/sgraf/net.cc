@@ -148,7 +148,7 @@ SgrafSimilarityImpl::SgrafSimilarityImpl(const bundle::v1::SgrafSpec& spec)
     text_global_ = register_module("t_emde", std::make_shared<EmdeGlobal>(width, spec.emde()));
     const int64_t sketch = int64_t{spec.emde().partition_count()} * spec.emde().cell_count();
     fuse_ = register_module("emde_fuse", torch::nn::Linear(2 * sketch, size));
-  } else {
+  } else if (!spec.without_global_node()) {
     image_global_ = register_module("v_global_w",
                                     std::make_shared<AttentionGlobal>(width, spec.region_count()));
     text_global_ = register_module("t_global_w", std::make_shared<AttentionGlobal>(width, 0));
@@ -185,9 +185,10 @@ torch::Tensor SgrafSimilarityImpl::Score(const torch::Tensor& regions,
   scores = L2n(torch::leaky_relu(scores, kLeak), 2);
   const torch::Tensor attention = torch::softmax(kAttentionScale * scores, 1).transpose(1, 2);
   const torch::Tensor context = L2n(torch::matmul(attention, regions), -1);  // n x L x E
-  const torch::Tensor local = L2n(local_((context - words).pow(2)), -1);
-  const torch::Tensor global = GlobalNode(image_global, text_global).unsqueeze(1);
-  const torch::Tensor nodes = torch::cat({global, local}, 1);
+  torch::Tensor nodes = L2n(local_((context - words).pow(2)), -1);
+  if (has_global_node()) {
+    nodes = torch::cat({GlobalNode(image_global, text_global).unsqueeze(1), nodes}, 1);
+  }
   return torch::sigmoid(evaluate_(steps_.empty() ? Filter(nodes) : Reason(nodes)));
 }
 

@@ -7,7 +7,7 @@
 //
 //   v_k = l2n(fc f_k)        t_j = l2n(mean of both directions of a GRU)
 //   s = LeakyReLU_0.1(v_k t_j), l2n over words;  a = softmax_k(9 s);  c_j = l2n(sum_k a_jk v_k)
-//   nodes: global, and l2n(W (c_j - t_j)^2) for each word
+//   nodes: global, unless there is none, and l2n(W (c_j - t_j)^2) for each word
 //   SGR: three times X <- ReLU(W softmax(Q K') X), then row 0
 //   SAF: l2n(sum_i w_i x_i), w = l1n(sigmoid(BN(W x_i)))
 //   score = sigmoid(w x)
@@ -65,7 +65,11 @@ class SgrafSimilarityImpl : public torch::nn::Module {
  public:
   explicit SgrafSimilarityImpl(const bundle::v1::SgrafSpec& spec);
 
+  // Whether a node stands for the whole, so that there is something to be computed here.
+  bool has_global_node() const { return image_global_ != nullptr; }
+
   // Regions or words of B items, one after another, T x E -> B x E, or with T-EMDE B x N K.
+  // REQUIRES: a global node.
   torch::Tensor ImageGlobals(const torch::Tensor& regions, const std::vector<int64_t>& lengths) {
     return image_global_->forward(regions, lengths);
   }
@@ -74,7 +78,7 @@ class SgrafSimilarityImpl : public torch::nn::Module {
   }
 
   // n pairs with equally many words: regions n x R x E, words n x L x E, and what stands for
-  // each side.  -> n x 1.
+  // each side, of which nothing is read without a global node.  -> n x 1.
   torch::Tensor Score(const torch::Tensor& regions, const torch::Tensor& image_global,
                       const torch::Tensor& words, const torch::Tensor& text_global);
 

@@ -13,7 +13,7 @@ absl::Status Check(const bundle::v1::ModelBundleManifest& manifest) {
   const bundle::v1::FixedLengthSpec& lengths = manifest.fixed_lengths();
   CheckTokenizer(manifest, bundle::v1::TokenizerSpec::WORDPIECE, &problems);
   CheckTransformer(manifest, &problems);
-  CheckEmbedding(manifest, spec.hidden_size(), &problems);
+  CheckEmbedding(manifest, spec.hidden_size(), &problems, /*chooses_rows=*/true);
   problems.Require(!manifest.has_cross_encoder(),
                    "a cross_encoder is there, but VLDeformer is a bi-encoder only");
   problems.RequireRange("transformer.region_feature_size", spec.region_feature_size(),

@@ -5,7 +5,8 @@
 //   image  [CLS] tags [SEP], segment 1, padded to tag_length; regions padded to region_count
 //
 // The embedding is the mean over ALL rows of the last layer, those of padding included, then
-// tanh.  So the lengths are part of the checkpoint (FixedLengthSpec).  A padded token is word 0
+// tanh; or, where the bundle says so, tanh of the first row, which the paper compares it with.  So
+// the lengths are part of the checkpoint (FixedLengthSpec).  A padded token is word 0
 // at its own position, of segment 0 (of tags: of the segment that the bundle says), a padded
 // region the image of a zero vector; neither is seen by others.  Retrieval only.
 #include <ATen/ATen.h>
@@ -35,8 +36,8 @@ class VlDeformerNetImpl : public torch::nn::Module {
                                                   BertConfig().dropout))),
         dropout_(register_module("dropout", torch::nn::Dropout(BertConfig().dropout))) {}
   OscarTrunkImpl& trunk() { return *trunk_; }
-  // Means of rows -> embeddings, before any normalisation.
-  at::Tensor Embeddings(const at::Tensor& means) { return at::tanh(dropout_(means)); }
+  // Means of rows, or first ones -> embeddings, before any normalisation.
+  at::Tensor Embeddings(const at::Tensor& rows) { return at::tanh(dropout_(rows)); }
 
  private:
   OscarTrunk trunk_;
@@ -54,7 +55,8 @@ class VlDeformerNetwork : public BiEncoderNetwork {
         executor_(std::move(executor)),
         reading_(vldeformer::kManifest.region_reading(manifest)),
         lengths_(manifest.fixed_lengths()),
-        tag_type_(manifest.tags().token_type()) {}
+        tag_type_(manifest.tags().token_type()),
+        of_first_row_(manifest.embedding().rows() == bundle::v1::EmbeddingSpec::FIRST_ROW) {}
 
   absl::StatusOr<ImageNumbers> ReadImage(const ImageInput& image) const override {
     ImageNumbers numbers;
@@ -123,7 +125,8 @@ class VlDeformerNetwork : public BiEncoderNetwork {
                    const std::vector<at::Tensor>& bias) const {
     PackedParts packed = Pack(sequences);
     packed.key_bias = at::cat(bias);
-    return net_->Embeddings(executor_->RunMeans(packed));
+    return net_->Embeddings(of_first_row_ ? executor_->Run(packed, Readout::kFirstRows)
+                                          : executor_->RunMeans(packed));
   }
 
   const std::shared_ptr<const TextInput> text_;
@@ -133,6 +136,7 @@ class VlDeformerNetwork : public BiEncoderNetwork {
   const RegionReading reading_;
   const bundle::v1::FixedLengthSpec lengths_;
   const int64_t tag_type_;
+  const bool of_first_row_;
 };
 
 absl::StatusOr<NetworkParts> MakeVlDeformer(const ModelBundle& bundle, NetworkHost* host) {

@@ -189,6 +189,7 @@ TEST_CASE("the embedding space changes with all that decides where a text lands"
       [](auto& m) { m.mutable_torch_script()->set_text_encoder("vocab.txt"); },
       [](auto& m) { m.mutable_embedding()->set_dimension(32); },
       [](auto& m) { m.mutable_embedding()->set_metric(bundle::v1::EmbeddingSpec::INNER_PRODUCT); },
+      [](auto& m) { m.mutable_embedding()->set_rows(bundle::v1::EmbeddingSpec::FIRST_ROW); },
   };
   for (size_t i = 0; i < matter.size(); ++i) {
     CAPTURE(i);

@@ -42,6 +42,12 @@ TEST_CASE("a transformer's extras are told where it has them") {
           plain + ", projected through 96");
 }
 
+TEST_CASE("an embedding of the first row is told as one") {
+  REQUIRE(Told("embedding { dimension: 8 metric: COSINE }")["embedding"] == "8 numbers, cosine");
+  REQUIRE(Told("embedding { dimension: 8 metric: COSINE rows: FIRST_ROW }")["embedding"] ==
+          "8 numbers, cosine, of the first row");
+}
+
 TEST_CASE("what is read of an image is told") {
   Lines told = Told(
       "region_rule { confidence_floor: 0.2 min_count: 10 } "
@@ -68,6 +74,8 @@ TEST_CASE("an SGRAF is told with its module and T-EMDE") {
                "emde { partition_count: 4 cell_count: 8 cell_size: 2 } }")["sgraf"] ==
           "SAF, width 32, alignments of 16, 60 words of 20, 36 regions of 40, T-EMDE 4 x 8 cells "
           "of 2");
+  REQUIRE(Told("sgraf { module: SAF " + sizes + "without_global_node: true }")["sgraf"] ==
+          "SAF, width 32, alignments of 16, 60 words of 20, 36 regions of 40, no global node");
 }
 
 TEST_CASE("scripted modules are told by their files") {

@@ -215,6 +215,7 @@ TEST_CASE("a manifest's problems are told all at once") {
   manifest.mutable_transformer()->set_region_feature_size(17);
   manifest.mutable_transformer()->set_max_region_count(8);
   manifest.mutable_embedding()->set_dimension(15);
+  manifest.mutable_embedding()->set_rows(bundle::v1::EmbeddingSpec::FIRST_ROW);
   manifest.mutable_cross_encoder()->set_score_kind("rank_raw");
   manifest.mutable_cross_encoder()->set_combination("guess");
   manifest.mutable_grid_extractor()->set_image_size(25);
@@ -226,7 +227,8 @@ TEST_CASE("a manifest's problems are told all at once") {
        {"max_token_count is 13", "head_count 3", "layer_count is 1000",
         "transformer.layer_norm_epsilon", "region_layer_norm_epsilon is 0.5, must be 0 to 0.001",
         "there is no region_layer_norm", "region_feature_size is 17", "max_region_count is 8",
-        "dimension is 15", "rank_raw", "guess", "image_size 25", "mean", "standard_deviation"}) {
+        "dimension is 15", "embedding.rows is set", "rank_raw", "guess", "image_size 25", "mean",
+        "standard_deviation"}) {
     INFO(word << " in " << status.message());
     REQUIRE(absl::StrContains(status.message(), word));
   }

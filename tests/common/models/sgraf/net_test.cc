@@ -3,7 +3,10 @@
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/types.h>
 
+#include <cmath>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/common/models/sgraf/tiny.h"
@@ -64,6 +67,8 @@ TEST_CASE("what stands for items together is what stands for each alone, once le
     INFO(family.name);
     torch::manual_seed(2);
     const auto net = std::make_shared<SgrafNetImpl>(family.manifest);
+    REQUIRE(net->similarity().has_global_node() != family.manifest.sgraf().without_global_node());
+    if (!net->similarity().has_global_node()) continue;
     net->eval();
     const torch::NoGradGuard no_grad;
     const int64_t width = family.manifest.sgraf().embedding_size();
@@ -94,6 +99,105 @@ TEST_CASE("an image's statistics are the batch's while they are learnt") {
   const torch::Tensor all = globals(regions, 3);
   const torch::Tensor two = globals(regions.narrow(0, 0, 2 * spec.region_count()), 2);
   REQUIRE((all.narrow(0, 0, 2) - two).abs().max().item<float>() > 1e-4);
+}
+
+using Vec = torch::Tensor;
+
+// The formulas of net.h in plain loops, a node at a time.
+class Referee {
+ public:
+  Referee(const SgrafNetImpl& net, const bundle::v1::SgrafSpec& spec)
+      : weights_(net.named_parameters()), spec_(spec) {}
+
+  // Of regions v and words t.
+  Vec Score(const Vec& v, const Vec& t) const {
+    std::vector<Vec> nodes = Nodes(v, t);
+    const bool saf = spec_.module() == bundle::v1::SgrafSpec::SAF;
+    return torch::sigmoid(Linear("sim_eval_w", saf ? Filtered(nodes) : Reasoned(nodes)));
+  }
+
+ private:
+  Vec Linear(const std::string& name, const Vec& x) const {
+    return torch::matmul(weights_["sim_enc." + name + ".weight"], x) +
+           weights_["sim_enc." + name + ".bias"];
+  }
+
+  static Vec L2n(const Vec& x) { return x / (x.norm() + 1e-8); }
+
+  // Mean by weights exp(logits).
+  static Vec Mean(const std::vector<Vec>& rows, const std::vector<Vec>& logits) {
+    Vec sum = torch::zeros_like(rows[0]), total = torch::zeros({1});
+    for (size_t i = 0; i < rows.size(); ++i) {
+      sum += logits[i].exp() * rows[i];
+      total += logits[i].exp();
+    }
+    return sum / total;
+  }
+
+  std::vector<Vec> Nodes(const Vec& v, const Vec& t) const {
+    std::vector<Vec> regions, scores, nodes;
+    for (int64_t k = 0; k < v.size(0); ++k) {
+      regions.push_back(v[k]);
+      scores.push_back(9 * L2n(torch::leaky_relu(torch::matmul(t, v[k]), 0.1)));
+    }
+    for (int64_t j = 0; j < t.size(0); ++j) {
+      std::vector<Vec> of_word;
+      for (const Vec& score : scores) of_word.push_back(score[j]);
+      nodes.push_back(L2n(Linear("sim_tranloc_w", (L2n(Mean(regions, of_word)) - t[j]).pow(2))));
+    }
+    return nodes;
+  }
+
+  Vec Filtered(const std::vector<Vec>& nodes) const {
+    Vec sum = torch::zeros_like(nodes[0]), total = torch::zeros({1});
+    for (const Vec& node : nodes) {
+      // A fresh batch norm scales by its epsilon alone.
+      const Vec raw = Linear("SAF_module.attn_sim_w", node)[0] / std::sqrt(1 + 1e-5);
+      sum += torch::sigmoid(raw) * node;
+      total += torch::sigmoid(raw);
+    }
+    return L2n(sum / total);
+  }
+
+  Vec Reasoned(std::vector<Vec> nodes) const {
+    for (int i = 0; i < spec_.step_count(); ++i) {
+      const std::string step = "SGR_module." + std::to_string(i);
+      std::vector<Vec> next;
+      for (const Vec& node : nodes) {
+        std::vector<Vec> edges;
+        for (const Vec& other : nodes) {
+          edges.push_back(torch::dot(Linear(step + ".graph_query_w", node),
+                                     Linear(step + ".graph_key_w", other)));
+        }
+        next.push_back(torch::relu(Linear(step + ".sim_graph_w", Mean(nodes, edges))));
+      }
+      nodes = std::move(next);
+    }
+    return nodes[0];
+  }
+
+  const torch::OrderedDict<std::string, Vec> weights_;
+  const bundle::v1::SgrafSpec spec_;
+};
+
+TEST_CASE("without a global node the nodes are those of the words") {
+  for (const auto module : {bundle::v1::SgrafSpec::SAF, bundle::v1::SgrafSpec::SGR}) {
+    torch::manual_seed(3);
+    const TinyFamily family = TinyWithoutGlobalNode(module);
+    INFO(family.name);
+    const bundle::v1::SgrafSpec& spec = family.manifest.sgraf();
+    const auto net = std::make_shared<SgrafNetImpl>(family.manifest);
+    net->eval();
+    const torch::NoGradGuard no_grad;
+    const Vec v = torch::rand({spec.region_count(), spec.embedding_size()}) - 0.3;
+    const Vec t = torch::rand({4, spec.embedding_size()}) - 0.3;
+    const Vec score = net->similarity().Score(v.unsqueeze(0), {}, t.unsqueeze(0), {})[0];
+    RequireClose(score, Referee(*net, spec).Score(v, t));
+    // It is no constant.
+    REQUIRE((score - net->similarity().Score(v.unsqueeze(0), {}, -t.unsqueeze(0), {})[0])
+                .abs()
+                .item<float>() > 1e-5);
+  }
 }
 
 }  // namespace

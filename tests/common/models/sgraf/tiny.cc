@@ -47,8 +47,17 @@ TinyFamily TinyTemde() {
   return Make("saf with T-EMDE", bundle::v1::SgrafSpec::SAF, /*emde=*/true);
 }
 
+TinyFamily TinyWithoutGlobalNode(bundle::v1::SgrafSpec::Module module) {
+  const bool saf = module == bundle::v1::SgrafSpec::SAF;
+  TinyFamily family = Make(saf ? "saf without a global node" : "sgr without a global node", module,
+                           /*emde=*/false);
+  family.manifest.mutable_sgraf()->set_without_global_node(true);
+  family.region_order_matters = false;
+  return family;
+}
+
 std::vector<TinyFamily> sgraf::TinyOnes() {
-  return {TinySaf(), TinySgr(), TinyTemde()};
+  return {TinySaf(), TinySgr(), TinyTemde(), TinyWithoutGlobalNode(bundle::v1::SgrafSpec::SAF)};
 }
 
 }  // namespace sightline

@@ -10,6 +10,7 @@ TinyFamily TinySaf();
 TinyFamily TinySgr();
 // SAF with T-EMDE in the place of the global node.
 TinyFamily TinyTemde();
+TinyFamily TinyWithoutGlobalNode(bundle::v1::SgrafSpec::Module module);
 
 }  // namespace sightline
 

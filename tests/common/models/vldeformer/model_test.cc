@@ -67,11 +67,12 @@ class Referee {
     }
   }
 
-  // tanh of the mean over all rows, of length one.
+  // tanh of the mean over all rows, or of the first one, of length one.
   Vec Embedding() {
     for (int i = 0; i < manifest_.transformer().layer_count(); ++i) {
       RunLayer("bert.encoder.layer." + std::to_string(i) + ".");
     }
+    if (manifest_.embedding().rows() == bundle::v1::EmbeddingSpec::FIRST_ROW) rows_.resize(1);
     Vec mean(rows_[0].size());
     for (const Vec& row : rows_) mean = Sum(mean, row);
     double squares = 0;
@@ -204,6 +205,25 @@ TEST_CASE("a VLDeformer's padding is of the segment that its bundle says") {
     RequireClose(*(*model)->text_encoder()->Encode({text}, kCall),
                  referee.Text({kCls, kRed, kFish, kSep}));
   }
+}
+
+TEST_CASE("a VLDeformer's embeddings are of the first row where its bundle says so") {
+  TinyFamily family = TinyVlDeformer();
+  const TempDir mean_store;
+  Referee of_mean(MakeTinyBundle(mean_store.path(), family));
+  family.manifest.mutable_embedding()->set_rows(bundle::v1::EmbeddingSpec::FIRST_ROW);
+  const TempDir store;
+  const ModelBundle bundle = MakeTinyBundle(store.path(), family);
+  const auto model = MustLoad(bundle);
+  Referee referee(bundle);
+  ImageInput image = TinyImage(family, 0);
+  image.tags = {"red", "fish"};
+  RequireClose(*model->image_encoder()->Encode({image}, kCall),
+               referee.Image({kCls, kRed, kFish, kSep}, image.regions));
+  const Tokens text = *model->Tokenize("red fish");
+  const Vec first = referee.Text({kCls, kRed, kFish, kSep});
+  RequireClose(*model->text_encoder()->Encode({text}, kCall), first);
+  REQUIRE(std::fabs(first[0] - of_mean.Text({kCls, kRed, kFish, kSep})[0]) > 1e-3);
 }
 
 TEST_CASE("a VLDeformer's lengths are part of it") {
