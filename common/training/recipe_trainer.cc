@@ -9,9 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
@@ -21,15 +19,16 @@
 #include "common/models/network/weights.h"
 #include "common/models/trainable.h"
 #include "common/training/adamw.h"
+#include "common/training/checkpoint.h"
 #include "common/training/development.h"
 #include "common/training/frozen_models.h"
 #include "common/training/learnt_pairs.h"
 #include "common/training/negative_miner.h"
 #include "common/training/passes.h"
 #include "common/training/pretraining.h"
+#include "common/training/recipe_progress.h"
 #include "common/training/recipe_task.h"
 #include "common/training/recipe_window.h"
-#include "common/training/run_checkpoint.h"
 #include "common/training/schedule.h"
 #include "common/training/task_options.h"
 #include "common/training/taught_groups.h"
@@ -39,10 +38,6 @@
 namespace sightline {
 namespace {
 
-constexpr char kLookedStepFact[] = "looked_step";
-constexpr char kBestStepFact[] = "best_step", kBestScoreFact[] = "best_score";
-// Goes up when the same job would end in other weights.
-constexpr int kTrainerVersion = 2;
 constexpr char kLogScale[] = "log_scale";
 constexpr char kHeads[] = "heads.";
 constexpr double kMostLogScale = 4.605170185988092;  // ln 100
@@ -60,22 +55,22 @@ class RecipeTrainer {
         world_(*world),
         observer_(*observer),
         call_(call),
-        window_(&recipe_, call.clock()),
-        checkpoint_time_(call.clock()->Now()) {}
+        window_(&recipe_, call.clock()) {}
 
   absl::StatusOr<RecipeResult> Run() {
     RETURN_IF_ERROR(world_.Agree(Prepare()));
     RETURN_IF_ERROR(CheckSameJob());
     RETURN_IF_ERROR(MakeOptimizer());
-    RETURN_IF_ERROR(Resume());
+    RETURN_IF_ERROR(checkpoints_->Resume());
+    for (int64_t done = 0; done < progress_.step; ++done) ++task_steps_[TaskOf(done)];
     learner_->module->train();
     // What the run was stopped at.
-    if (step_ > 0) RETURN_IF_ERROR(LookIfDue());
+    if (progress_.step > 0) RETURN_IF_ERROR(LookIfDue());
     window_.Restart();
-    while (step_ < recipe_.steps) {
+    while (progress_.step < recipe_.steps) {
       const absl::Status alive = world_.Agree(call_.Check("train"));
       if (!alive.ok()) {
-        RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+        RETURN_IF_ERROR(checkpoints_->WriteUnlessDone(last_norm_));
         return alive;
       }
       RETURN_IF_ERROR(MineIfDue());
@@ -98,8 +93,8 @@ class RecipeTrainer {
 
   // Other draws in each process would be no batch.
   absl::Status CheckSameJob() {
-    ASSIGN_OR_RETURN(const std::string of_first, world_.TextOfFirst(Describe()));
-    const std::string differences = LineDifferences(of_first, Describe());
+    ASSIGN_OR_RETURN(const std::string of_first, world_.TextOfFirst(DescribeJob(job_)));
+    const std::string differences = LineDifferences(of_first, DescribeJob(job_));
     return world_.Agree(
         differences.empty()
             ? absl::OkStatus()
@@ -156,6 +151,9 @@ class RecipeTrainer {
     ASSIGN_OR_RETURN(TaughtGroups taught, FindTaughtGroups(Parameters(), tasks_, &world_));
     groups_ = std::move(taught.of_task);
     optimizer_ = std::make_unique<AdamW>(taught.groups, recipe_.adamw, /*average=*/false);
+    const RecipeCheckpoints::Parts parts = {&job_,   learner_.get(), optimizer_.get(), miner_.get(),
+                                            &world_, &observer_,     call_.clock()};
+    checkpoints_ = std::make_unique<RecipeCheckpoints>(parts, &progress_);
     return absl::OkStatus();
   }
 
@@ -175,9 +173,9 @@ class RecipeTrainer {
   absl::Status MineIfDue() {
     if (miner_ == nullptr) return absl::OkStatus();
     const absl::Time begin = call_.clock()->Now();
-    const absl::Status mined = world_.Agree(miner_->MineIfDue(step_, call_));
+    const absl::Status mined = world_.Agree(miner_->MineIfDue(progress_.step, call_));
     if (!mined.ok()) {
-      RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+      RETURN_IF_ERROR(checkpoints_->WriteUnlessDone(last_norm_));
       return mined;
     }
     window_.Pause(call_.clock()->Now() - begin);
@@ -199,11 +197,11 @@ class RecipeTrainer {
   }
 
   absl::Status Step() {
-    const size_t i = TaskOf(step_);
+    const size_t i = TaskOf(progress_.step);
     optimizer_->ZeroGradients();
     ASSIGN_OR_RETURN(const TaskStep taken, AddGradientsOf(i, task_steps_[i]));
     RETURN_IF_ERROR(world_.AddUp(optimizer_->Gradients(groups_[i])));
-    last_rate_ = RateAt(recipe_.rate, step_, recipe_.steps);
+    last_rate_ = RateAt(recipe_.rate, progress_.step, recipe_.steps);
     last_norm_ = optimizer_->Step(groups_[i], last_rate_);
     {
       const at::NoGradGuard no_grad;
@@ -211,17 +209,17 @@ class RecipeTrainer {
     }
     window_.Add(i, taken);
     ++task_steps_[i];
-    ++step_;
+    ++progress_.step;
     return absl::OkStatus();
   }
 
   absl::Status AfterStep() {
-    const bool ends = step_ == recipe_.steps;
+    const bool ends = progress_.step == recipe_.steps;
     if (window_.steps() >= job_.report_every || ends) RETURN_IF_ERROR(Report());
     const absl::Time begin = call_.clock()->Now();
     RETURN_IF_ERROR(LookIfDue());
-    if (ends || call_.clock()->Now() - checkpoint_time_ >= job_.checkpoint_every) {
-      RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+    if (ends || checkpoints_->IsDue()) {
+      RETURN_IF_ERROR(checkpoints_->WriteUnlessDone(last_norm_));
     }
     window_.Pause(call_.clock()->Now() - begin);
     return absl::OkStatus();
@@ -229,7 +227,7 @@ class RecipeTrainer {
 
   absl::Status Report() {
     RecipeStepReport report;
-    report.step = step_;
+    report.step = progress_.step;
     report.steps = recipe_.steps;
     RETURN_IF_ERROR(window_.Report(&report));
     report.rate = last_rate_;
@@ -260,15 +258,15 @@ class RecipeTrainer {
   }
 
   absl::Status LookIfDue() {
-    const bool due =
-        step_ == recipe_.steps || (recipe_.develop_every > 0 && step_ % recipe_.develop_every == 0);
-    if (job_.development == nullptr || !due || looked_step_ == step_) return absl::OkStatus();
-    if (Ways().empty()) return absl::OkStatus();
+    const bool due = progress_.step == recipe_.steps ||
+                     (recipe_.develop_every > 0 && progress_.step % recipe_.develop_every == 0);
+    if (job_.development == nullptr || !due || Ways().empty()) return absl::OkStatus();
+    if (progress_.looked_step == progress_.step) return absl::OkStatus();
     const absl::Status looked = Look();
     if (looked.ok()) {
-      looked_step_ = step_;
+      progress_.looked_step = progress_.step;
     } else {
-      RETURN_IF_ERROR(WriteCheckpointUnlessDone());
+      RETURN_IF_ERROR(checkpoints_->WriteUnlessDone(last_norm_));
     }
     return looked;
   }
@@ -277,158 +275,31 @@ class RecipeTrainer {
     ASSIGN_OR_RETURN(DevelopmentReport report,
                      LookAtDevelopment(*learner_, *job_.development, recipe_.develop_pictures,
                                        Ways(), call_, &world_));
-    report.step = step_;
-    const bool best = best_.empty() || report.score > development_.score;
+    report.step = progress_.step;
+    const bool best = progress_.best.empty() || report.score > progress_.development.score;
     if (best) {
-      development_ = report;
-      best_ = CopyOfWeights();
+      progress_.development = report;
+      progress_.best = CopyOfWeights(*learner_);
     }
     observer_.OnDevelopment(report, best);
     return absl::OkStatus();
   }
 
-  // All that a bundle is written of, where it lies: parameters and buffers.
-  std::map<std::string, at::Tensor> Weights() const {
-    std::map<std::string, at::Tensor> weights;
-    for (const auto& item : learner_->module->named_parameters()) {
-      weights[item.key()] = item.value().detach();
-    }
-    for (const auto& item : learner_->module->named_buffers()) weights[item.key()] = item.value();
-    return weights;
-  }
-
-  std::map<std::string, at::Tensor> CopyOfWeights() const {
-    std::map<std::string, at::Tensor> weights = Weights();
-    for (auto& [name, value] : weights) value = value.clone();
-    return weights;
-  }
-
-  static std::vector<at::Tensor> TensorsOf(const std::map<std::string, at::Tensor>& named) {
-    std::vector<at::Tensor> tensors;
-    for (const auto& [name, value] : named) tensors.push_back(value);
-    return tensors;
-  }
-
-  // A checkpoint's tensors, where they lie.
-  std::map<std::string, at::Tensor> State() const {
-    std::map<std::string, at::Tensor> state = optimizer_->State();
-    for (const auto& item : learner_->module->named_buffers()) {
-      state[absl::StrCat("buffer/", item.key())] = item.value();
-    }
-    for (const auto& [name, value] : best_) state[absl::StrCat("best/", name)] = value;
-    if (miner_ != nullptr) state.merge(miner_->State());
-    return state;
-  }
-
-  std::string Describe() const {
-    return absl::StrCat(
-        "trainer=", kTrainerVersion, "\n", DescribeRecipe(recipe_),
-        DescribeBundles(recipe_, job_.others),
-        "wordnet=", job_.wordnet == nullptr ? "none" : job_.wordnet->digest(),
-        "\nstart=", job_.start->id, "\nlearnt=", job_.learnt->Digest(),
-        "\ndevelopment=", job_.development == nullptr ? "none" : job_.development->Digest(), "\n");
-  }
-
-  // One process writes for all, which have the same.
-  absl::Status WriteCheckpointUnlessDone() {
-    if (job_.checkpoint_directory.empty() || step_ == checkpoint_step_) return absl::OkStatus();
-    if (!world_.is_first()) return absl::OkStatus();
-    RETURN_IF_ERROR(CheckGradient(last_norm_, step_));
-    TrainingCheckpoint checkpoint = CheckpointOf(Describe(), {step_, optimizer_->step_counts()});
-    checkpoint.facts[kLookedStepFact] = absl::StrCat(looked_step_);
-    if (!best_.empty()) {
-      checkpoint.facts[kBestStepFact] = absl::StrCat(development_.step);
-      checkpoint.facts[kBestScoreFact] = absl::StrFormat("%.17g", development_.score);
-    }
-    checkpoint.tensors = State();
-    ASSIGN_OR_RETURN(const WrittenCheckpoint written,
-                     WriteCheckpoint(job_.checkpoint_directory, step_, checkpoint));
-    checkpoint_step_ = step_;
-    checkpoint_time_ = call_.clock()->Now();
-    observer_.OnCheckpoint(step_, written.path, written.byte_count);
-    return absl::OkStatus();
-  }
-
-  absl::Status Resume() {
-    RETURN_IF_ERROR(world_.Agree(world_.is_first() ? TakeUpNewest() : absl::OkStatus()));
-    if (world_.is_alone()) return absl::OkStatus();
-    return TakeStateOfFirst();
-  }
-
-  // Where process 0 is, and all that it has there: what it has taken up, or what it begins with.
-  absl::Status TakeStateOfFirst() {
-    std::vector<int64_t> counts = optimizer_->step_counts();
-    const at::Tensor place = at::tensor(
-        {step_, looked_step_, int64_t{best_.empty() ? 0 : 1}, development_.step}, at::kLong);
-    const at::Tensor score = at::full({}, development_.score, at::kDouble);
-    const at::Tensor of_groups =
-        at::from_blob(counts.data(), {static_cast<int64_t>(counts.size())}, at::kLong);
-    RETURN_IF_ERROR(world_.TakeFromFirst({place, score, of_groups}));
-    const int64_t* const numbers = place.data_ptr<int64_t>();
-    step_ = checkpoint_step_ = numbers[0];
-    looked_step_ = numbers[1];
-    if (numbers[2] > 0 && best_.empty()) best_ = CopyOfWeights();
-    development_.step = numbers[3];
-    development_.score = score.item<double>();
-    optimizer_->set_step_counts(counts);
-    std::fill(task_steps_.begin(), task_steps_.end(), 0);
-    for (int64_t done = 0; done < step_; ++done) ++task_steps_[TaskOf(done)];
-    const at::NoGradGuard no_grad;
-    return world_.TakeFromFirst(TensorsOf(State()));
-  }
-
-  absl::Status TakeUpNewest() {
-    ASSIGN_OR_RETURN(auto found,
-                     FindCheckpoint(job_.checkpoint_directory, Describe(),
-                                    [&](absl::string_view note) { observer_.OnNote(note); }));
-    if (!found.has_value()) return absl::OkStatus();
-    RETURN_IF_ERROR(TakeUp(&*found));
-    observer_.OnNote(absl::StrCat("continues behind step ", step_, " of ", recipe_.steps));
-    return absl::OkStatus();
-  }
-
-  absl::Status TakeUp(TrainingCheckpoint* checkpoint) {
-    ASSIGN_OR_RETURN(const RunPlace place,
-                     PlaceOf(*checkpoint, job_.checkpoint_directory, recipe_.steps,
-                             optimizer_->step_counts().size()));
-    if (!absl::SimpleAtoi(checkpoint->facts[kLookedStepFact], &looked_step_)) {
-      return Contradiction(job_.checkpoint_directory);
-    }
-    if (const auto best = checkpoint->facts.find(kBestStepFact); best != checkpoint->facts.end()) {
-      if (!absl::SimpleAtoi(best->second, &development_.step) ||
-          !absl::SimpleAtod(checkpoint->facts[kBestScoreFact], &development_.score)) {
-        return Contradiction(job_.checkpoint_directory);
-      }
-      best_ = CopyOfWeights();
-    }
-    {
-      const at::NoGradGuard no_grad;
-      RETURN_IF_ERROR(CopyTensors(checkpoint->tensors, State()));
-    }
-    if (miner_ != nullptr && !miner_->CanBe(place.step)) {
-      return Contradiction(job_.checkpoint_directory);
-    }
-    optimizer_->set_step_counts(place.step_counts);
-    for (int64_t done = 0; done < place.step; ++done) ++task_steps_[TaskOf(done)];
-    step_ = checkpoint_step_ = place.step;
-    return absl::OkStatus();
-  }
-
   absl::StatusOr<RecipeResult> Finish() {
-    if (!best_.empty()) {
+    if (!progress_.best.empty()) {
       const at::NoGradGuard no_grad;
-      RETURN_IF_ERROR(CopyTensors(best_, Weights()));
-      if (development_.pictures == 0) {
+      RETURN_IF_ERROR(CopyTensors(progress_.best, WeightsOf(*learner_)));
+      if (progress_.development.pictures == 0) {
         // Taken up from a checkpoint, which holds the score alone.
-        const int64_t step = development_.step;
-        ASSIGN_OR_RETURN(development_,
+        const int64_t step = progress_.development.step;
+        ASSIGN_OR_RETURN(progress_.development,
                          LookAtDevelopment(*learner_, *job_.development, recipe_.develop_pictures,
                                            Ways(), call_, &world_));
-        development_.step = step;
+        progress_.development.step = step;
       }
     }
     RecipeResult result;
-    result.development = development_;
+    result.development = progress_.development;
     result.device = device_.str();
     const absl::Status written = world_.is_first() ? WriteBundle(&result.bundle) : absl::OkStatus();
     RETURN_IF_ERROR(world_.Agree(written));
@@ -466,16 +337,12 @@ class RecipeTrainer {
   PretrainingHeads heads_{nullptr};
   at::Tensor log_scale_;  // minus the logarithm of the temperature; learned
   std::unique_ptr<AdamW> optimizer_;
-  int64_t step_ = 0;                 // done
+  RecipeProgress progress_;
+  std::unique_ptr<RecipeCheckpoints> checkpoints_;
   std::vector<int64_t> task_steps_;  // done, of each task
   double last_rate_ = 0;
   at::Tensor last_norm_;
   RecipeWindow window_;
-  int64_t checkpoint_step_ = 0;
-  absl::Time checkpoint_time_;
-  int64_t looked_step_ = 0;
-  DevelopmentReport development_;  // of the best look
-  std::map<std::string, at::Tensor> best_;
 };
 
 absl::StatusOr<std::unique_ptr<TrainableNetwork>> LoadLearner(const RecipeJob& job,
