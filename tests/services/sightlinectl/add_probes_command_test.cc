@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "common/base/files.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/model_probes.h"
+#include "tests/services/sightlinectl/ran.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
@@ -23,16 +23,8 @@ namespace {
 using bundle::v1::ModelProbes;
 using bundle::v1::ProbeItem;
 
-struct Ran {
-  int status;
-  std::string out;
-  std::string err;
-};
-
 Ran Run(const std::vector<std::string>& args) {
-  std::ostringstream out, err;
-  const int status = RunAddProbes(args, {out, err});
-  return {status, out.str(), err.str()};
+  return RanBy(&RunAddProbes, args);
 }
 
 // Captions begin anew after 105, so that ten items share theirs.

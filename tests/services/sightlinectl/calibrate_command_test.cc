@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "common/bundle/layout.h"
 #include "common/models/precision/report.h"
 #include "services/sightlinectl/add_probes_command.h"
+#include "tests/services/sightlinectl/ran.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
@@ -21,19 +21,6 @@ namespace {
 
 using bundle::v1::PrecisionReport;
 
-struct Ran {
-  int status;
-  std::string out;
-  std::string err;
-};
-
-Ran Run(int (*command)(const std::vector<std::string>&, const Console&),
-        const std::vector<std::string>& args) {
-  std::ostringstream out, err;
-  const int status = command(args, {out, err});
-  return {status, out.str(), err.str()};
-}
-
 // A store whose model has probes, labelled by captions.
 struct Place {
   TempDir dir;
@@ -41,15 +28,15 @@ struct Place {
   std::string model;
 
   Place() {
-    const Ran ran = Run(RunAddProbes, {"--store", store.path, "--index", kTinyImages, "--model",
-                                       store.model->id()});
+    const Ran ran = RanBy(RunAddProbes, {"--store", store.path, "--index", kTinyImages, "--model",
+                                         store.model->id()});
     REQUIRE(ran.status == kSuccess);
     model = ran.out.substr(0, ran.out.size() - 1);
   }
 
   Ran Calibrate(std::vector<std::string> flags) const {
     flags.insert(flags.end(), {"--store", store.path, "--model", model, "--threads", "1"});
-    return Run(RunCalibrate, flags);
+    return RanBy(RunCalibrate, flags);
   }
 };
 
@@ -96,7 +83,7 @@ TEST_CASE("a bundle is measured in a folder of any name, on drawn inputs if it h
   const std::string folder = place.dir.File("any");
   std::filesystem::copy(ModelDirectory(place.store.path, place.store.model->id()), folder,
                         std::filesystem::copy_options::recursive);
-  const Ran ran = Run(RunCalibrate, {"--bundle", folder, "--threads", "1"});
+  const Ran ran = RanBy(RunCalibrate, {"--bundle", folder, "--threads", "1"});
   INFO(ran.err);
   REQUIRE(ran.status == kSuccess);
   REQUIRE(absl::StrContains(ran.out, "model " + place.store.model->id()));
@@ -114,7 +101,7 @@ TEST_CASE("reports of several CPUs are merged into the bound between them") {
       3, report.results(0).pairs().scores(3) + 0.25f);
   REQUIRE(WriteFileAtomically(other, ReportJson(report)).ok());
   const std::string json = place.dir.File("bound.json"), plot = place.dir.File("plot.svg");
-  const Ran ran = Run(RunCalibrate, {"--merge", one, other, "--json", json, "--plot", plot});
+  const Ran ran = RanBy(RunCalibrate, {"--merge", one, other, "--json", json, "--plot", plot});
   INFO(ran.err);
   REQUIRE(ran.status == kSuccess);
   REQUIRE(absl::StrContains(ran.out, "float32 on 1"));
@@ -136,7 +123,7 @@ TEST_CASE("reports of several CPUs are merged into the bound between them") {
   REQUIRE(absl::StrContains(*ReadFile(plot), "CPU 2") == (report.results_size() > 1));
 
   REQUIRE(WriteFileAtomically(other, "{}").ok());
-  const Ran broken = Run(RunCalibrate, {"--merge", one, other});
+  const Ran broken = RanBy(RunCalibrate, {"--merge", one, other});
   REQUIRE(broken.status == kFailure);
   REQUIRE(absl::StrContains(broken.err, other + ": precision report"));
 }
@@ -168,9 +155,9 @@ TEST_CASE("a command that is not whole does nothing") {
                                              {"--merge", "one", "two", "--bundle", "b"},
                                              {"--merge", "one", "two", "--out", "o"},
                                              {"--merge", "one", "two", "--threads", "2"}}) {
-    REQUIRE(Run(RunCalibrate, args).status == kUsageError);
+    REQUIRE(RanBy(RunCalibrate, args).status == kUsageError);
   }
-  REQUIRE(Run(RunCalibrate, {"--bundle", "nowhere"}).status == kFailure);
+  REQUIRE(RanBy(RunCalibrate, {"--bundle", "nowhere"}).status == kFailure);
 }
 
 }  // namespace

@@ -6,40 +6,28 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
 #include "common/clients/convert_admin.h"
 #include "common/clients/convert_search.h"
-#include "common/dataset/region_file.h"
 #include "common/rpc/grpc_status.h"
 #include "services/sightlinectl/query_command.h"
-#include "services/sightlinectl/status_command.h"
 #include "sightline/v1/admin.grpc.pb.h"
 #include "sightline/v1/search.grpc.pb.h"
-#include "tests/common/dataset/some_regions.h"
+#include "tests/services/sightlinectl/ran.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
 
-struct Ran {
-  int status;
-  std::string out;
-  std::string err;
-};
-
 Ran Run(const std::vector<std::string>& args) {
-  std::ostringstream out, err;
-  const int status = RunCommand(args, {out, err});
-  return {status, out.str(), err.str()};
+  return RanBy(&RunCommand, args);
 }
 
 const GenerationRef kTarget{"pictures", "g1", std::string(64, '0')};
@@ -349,211 +337,6 @@ TEST_CASE("one server that does not answer makes the exit status 75, and the res
   const auto parsed = nlohmann::json::parse(json.out);
   REQUIRE(parsed[0]["error"]["code"] == "UNAVAILABLE");
   REQUIRE(parsed[1]["status"]["backends"][0]["error"] == "connection refused");
-}
-
-TEST_CASE("the status of a server is three tables") {
-  ServerStatus status;
-  status.service = "index_search";
-  GenerationStatus ready;
-  ready.state = GenerationState::kReady;
-  ready.sequence = 2;
-  ready.info.ref = kTarget;
-  ready.info.dimension = 256;
-  ready.info.shard_count = 2;
-  ready.info.item_count = 10273;
-  ready.info.encoder_model = std::string(64, 'e');
-  ready.held_shards = {0, 1};
-  GenerationStatus refused;
-  refused.state = GenerationState::kRefused;
-  refused.reason = "too large";
-  refused.info.ref = {"captions", "g7", ""};
-  refused.info.content = IndexContent::kCaptions;
-  status.generations = {ready, refused};
-  status.models = {{std::string(64, 'e'), "oscar", std::string(64, '0'), "small"}};
-  REQUIRE(FormatServer({"a:1", status}) ==
-          "a:1  index_search\n"
-          "generations\n"
-          "  index     generation  state    sequence  items  kind      dimension  shards  held  "
-          "encoder       reranker  reason\n"
-          "  pictures  g1          READY           2  10273  images          256       2  0,1   "
-          "eeeeeeeeeeee  -         -\n"
-          "  captions  g7          REFUSED         0      0  captions          0       0  -     "
-          "-             -         too large\n"
-          "models\n"
-          "  model         family  space         precision  agreement  description\n"
-          "  eeeeeeeeeeee  oscar   000000000000  -                  -  small\n");
-}
-
-TEST_CASE("the status of a server on devices tells what it holds of each") {
-  ServerStatus status;
-  status.service = "index_search";
-  status.devices = {
-      {0,
-       "Great GPU",
-       141'000'000'000,
-       15'500'000'000,
-       {200, 150, absl::Milliseconds(300), absl::Milliseconds(50), 7'000'000, 3'000'000}},
-      {1, "", 0, 0, {}}};
-  CHECK(
-      FormatServer({"a:1", status}) ==
-      "a:1  index_search\n"
-      "devices\n"
-      "  device  name       MB held      of  passes  recorded  ms a pass  waiting  MB in  MB out\n"
-      "       0  Great GPU    15500  141000     200       150      1.500    0.250      7       3\n"
-      "       1  -                0       -       0         0          -        -      0       "
-      "0\n");
-  const auto json = nlohmann::json::parse(ServersJson({{"a:1", status}}));
-  CHECK(json[0]["status"]["devices"][0]["heldBytes"] == "15500000000");
-}
-
-TEST_CASE("the status of a server that loads tells how far it is") {
-  GenerationStatus loading;
-  loading.state = GenerationState::kLoading;
-  loading.info.ref = kTarget;
-  loading.progress =
-      LoadProgress{LoadStage::kLoading, 2'500'000'000, 10'000'000'000, absl::Seconds(5)};
-  GenerationStatus verifying = loading;
-  verifying.info.ref.generation = "g2";
-  verifying.progress = LoadProgress{LoadStage::kVerifying, 0, 4000, absl::ZeroDuration()};
-  GenerationStatus nothing_to_read = loading;
-  nothing_to_read.progress = LoadProgress{LoadStage::kLoading, 0, 0, absl::Seconds(5)};
-  const ServerStatus status{"reranker", {loading, verifying, nothing_to_read}, {}, {}, {}};
-  const std::string text = FormatServer({"a:1", status});
-  INFO(text);
-  CHECK(absl::StrContains(text,
-                          "loading\n"
-                          "  pictures/g1  load     2500/10000 MB  25 %  "
-                          "[######                    ]  500/s  0:15 left\n"
-                          "  pictures/g2  verify   0/4 kB   0 %  "
-                          "[                          ]\n"));
-  CHECK(absl::EndsWith(text, "]\n"));  // and no third line
-  const auto json = nlohmann::json::parse(ServersJson({{"a:1", status}}));
-  const auto& progress = json[0]["status"]["generations"][0]["progress"];
-  CHECK(progress["stage"] == "LOADING");
-  CHECK(progress["readBytes"] == "2500000000");
-  CHECK(progress["totalBytes"] == "10000000000");
-  CHECK(progress["elapsed"] == "5s");
-}
-
-TEST_CASE("a CURRENT that cannot be brought up to date is told, and what is followed meanwhile") {
-  ServerStatus status;
-  status.service = "reranker";
-  status.indexes = {{"captions", "g4", 4, ""}, {"images", "g2", 3, "UNAVAILABLE: away"}};
-  CHECK(FormatServer({"a:1", status}) ==
-        "a:1  reranker\n"
-        "CURRENT may be out of date\n"
-        "  index   sequence  generation  error\n"
-        "  images         3  g2          UNAVAILABLE: away\n");
-  const auto json = nlohmann::json::parse(ServersJson({{"a:1", status}}));
-  CHECK(json[0]["status"]["indexes"][0]["sequence"] == "4");
-  CHECK(json[0]["status"]["indexes"][1]["error"] == "UNAVAILABLE: away");
-}
-
-TEST_CASE("what a router keeps is told, and that it keeps nothing") {
-  ServerStatus status;
-  status.service = "router";
-  status.caches = {{"embeddings", 0, 0, 0, 0, 0, 12}, {"results", 3, 9000, 67108864, 40, 5, 12}};
-  CHECK(FormatServer({"a:1", status}) ==
-        "a:1  router\n"
-        "caches\n"
-        "  cache       entries  bytes        of  hits  shared  misses\n"
-        "  embeddings        0      0       off     0       0      12\n"
-        "  results           3   9000  67108864    40       5      12\n");
-  const auto json = nlohmann::json::parse(ServersJson({{"a:1", status}}));
-  CHECK(json[0]["status"]["caches"][1]["hits"] == "40");
-}
-
-TEST_CASE("the rerankers of a generation are told, by name if there are several") {
-  GenerationStatus ready;
-  ready.state = GenerationState::kReady;
-  ready.info.ref = kTarget;
-  ready.info.rerankers = {{"default", std::string(64, 'f'), {}}};
-  const auto text = [&] {
-    return FormatServer({"a:1", ServerStatus{"router", {ready}, {}, {}, {}}});
-  };
-  REQUIRE(absl::StrContains(text(), "  ffffffffffff  -\n"));
-  ready.info.rerankers.push_back({"fine", std::string(64, '9'), {}});
-  REQUIRE(absl::StrContains(text(), "  default=ffffffffffff fine=999999999999  -\n"));
-}
-
-TEST_CASE("a vocabulary is made of text files, and damage in them has a line") {
-  TempDir dir;
-  REQUIRE(WriteFileAtomically(dir.File("a.txt"), "a red fish\na fish\n").ok());
-  const Ran ran = Run({"make-vocabulary", "--text", dir.File("a.txt"), "--out", dir.File("v.txt")});
-  INFO(ran.err);
-  REQUIRE(ran.status == 0);
-  const std::vector<std::string> tokens =
-      absl::StrSplit(*ReadFile(dir.File("v.txt")), '\n', absl::SkipEmpty());
-  REQUIRE(tokens[0] == "[PAD]");
-  REQUIRE(std::count(tokens.begin(), tokens.end(), "fish") == 1);
-  REQUIRE(absl::StrContains(ran.err, absl::StrCat("wrote ", tokens.size(), " tokens")));
-
-  REQUIRE(WriteFileAtomically(dir.File("b.txt"), "fine\nbad \xFF\n").ok());
-  for (const char* kind : {"clip_bpe", "sentencepiece", "word_list"}) {
-    CAPTURE(kind);
-    REQUIRE(Run({"make-vocabulary", "--kind", kind, "--min-count", "1", "--size", "600", "--text",
-                 dir.File("a.txt"), "--out", dir.File(kind)})
-                .status == 0);
-    REQUIRE(FileExists(dir.File(kind)));
-  }
-  const Ran bad = Run({"make-vocabulary", "--text", dir.File("b.txt"), "--out", dir.File("w.txt")});
-  REQUIRE(bad.status == 1);
-  REQUIRE(absl::StrContains(bad.err, "b.txt:2: "));
-  REQUIRE_FALSE(FileExists(dir.File("w.txt")));
-}
-
-TEST_CASE("a model is initialised, described by its id, and the same again for the same seed") {
-  TempDir dir;
-  REQUIRE(WriteFileAtomically(dir.File("a.txt"), "a red fish\na fish\n").ok());
-  REQUIRE(
-      Run({"make-vocabulary", "--text", dir.File("a.txt"), "--out", dir.File("v.txt")}).status ==
-      0);
-  const auto init = [&](const char* seed) {
-    return Run(
-        {"init-model", "--store", dir.path(), "--vocabulary", dir.File("v.txt"), "--seed", seed});
-  };
-  const Ran first = init("1");
-  INFO(first.err);
-  REQUIRE(first.status == 0);
-  REQUIRE(first.out.size() == 65);
-  REQUIRE(init("1").out == first.out);
-  REQUIRE(init("2").out != first.out);
-  const Ran described =
-      Run({"describe", first.out.substr(0, 64), "--store", dir.path(), "--verify"});
-  INFO(described.err);
-  REQUIRE(described.status == 0);
-  REQUIRE(absl::StrContains(described.out, "family          oscar"));
-  REQUIRE(absl::StrContains(described.out, "verified"));
-}
-
-TEST_CASE("a model begins with another one's vocabulary and weights") {
-  TempDir dir;
-  REQUIRE(WriteFileAtomically(dir.File("a.txt"), "a red fish\na fish\n").ok());
-  REQUIRE(
-      Run({"make-vocabulary", "--text", dir.File("a.txt"), "--out", dir.File("v.txt")}).status ==
-      0);
-  const Ran first = Run({"init-model", "--store", dir.path(), "--vocabulary", dir.File("v.txt")});
-  REQUIRE(first.status == 0);
-  const std::string id = first.out.substr(0, 64);
-  // All weights are taken, so that the seed changes nothing.
-  const Ran same = Run({"init-model", "--store", dir.path(), "--weights-of", id, "--seed", "2"});
-  INFO(same.err);
-  REQUIRE(same.out == first.out);
-  REQUIRE(absl::StrContains(same.err, "drawn: none"));
-  REQUIRE(Run({"init-model", "--store", dir.path(), "--weights-of", id, "--vocabulary",
-               dir.File("v.txt")})
-              .status == 2);
-  REQUIRE(Run({"init-model", "--store", dir.path(), "--weights-of", dir.File("none")}).status == 1);
-}
-
-TEST_CASE("a configuration that is no manifest is refused by its path") {
-  TempDir dir;
-  REQUIRE(WriteFileAtomically(dir.File("c.json"), "{\"layers\": 3}").ok());
-  REQUIRE(WriteFileAtomically(dir.File("v.txt"), "[PAD]\n").ok());
-  const Ran ran = Run({"init-model", "--store", dir.path(), "--vocabulary", dir.File("v.txt"),
-                       "--config", dir.File("c.json")});
-  REQUIRE(ran.status == 1);
-  REQUIRE(absl::StrContains(ran.err, "c.json is not the JSON of a ModelBundleManifest"));
 }
 
 TEST_CASE("publishing what is not there is exit status 1") {

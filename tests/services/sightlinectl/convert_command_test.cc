@@ -1,7 +1,6 @@
 #include "services/sightlinectl/convert_command.h"
 
 #include <cmath>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,21 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "tests/common/models/convert/checkpoints.h"
+#include "tests/services/sightlinectl/ran.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
 namespace {
 
-struct Ran {
-  int status;
-  std::string out;
-  std::string err;
-};
-
 Ran Run(const std::vector<std::string>& args) {
-  std::ostringstream out, err;
-  const int status = RunConvert(args, {out, err});
-  return {status, out.str(), err.str()};
+  return RanBy(&RunConvert, args);
 }
 
 std::string LineOf(const Ran& ran) {

@@ -12,6 +12,7 @@
 #include "common/bundle/publication.h"
 #include "services/sightlinectl/command.h"
 #include "tests/common/bundle/items.h"
+#include "tests/services/sightlinectl/ran.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 #include "tests/support/tiny_store.h"
@@ -19,16 +20,9 @@
 namespace sightline {
 namespace {
 
-struct Ran {
-  int status;
-  std::string out, err;
-};
-
 Ran Run(std::vector<std::string> args, const std::string& store) {
   args.insert(args.end(), {"--store", store});
-  std::ostringstream out, err;
-  const int status = RunCommand(args, {out, err});
-  return {status, out.str(), err.str()};
+  return RanBy(&RunCommand, args);
 }
 
 TEST_CASE("publishing, and back again, step by step") {

@@ -1,30 +1,19 @@
 #include "services/sightlinectl/import_regions.h"
 
-#include <sstream>
-
 #include "common/dataset/npz_reader.h"
 #include "common/dataset/region_file.h"
 #include "services/sightlinectl/command.h"
 #include "services/sightlinectl/describe_command.h"
 #include "tests/common/dataset/tree.h"
 #include "tests/common/formats/npz_writer.h"
+#include "tests/services/sightlinectl/ran.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
 namespace {
 
-struct Ran {
-  int status = 0;
-  std::string out, err;
-};
-
 Ran Run(const std::vector<std::string>& args) {
-  std::ostringstream out, err;
-  Ran ran;
-  ran.status = RunCommand(args, Console{out, err});
-  ran.out = out.str();
-  ran.err = err.str();
-  return ran;
+  return RanBy(&RunCommand, args);
 }
 
 TEST_CASE("a published set's captions and splits go into the file with another corpus' regions") {

@@ -1,7 +1,6 @@
 // Commands on the generations of an index in an object store, and in which store they work.
 #include <cstdlib>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "services/sightlinectl/small_command.h"
 #include "tests/common/object_store/s3_test_server.h"
 #include "tests/common/object_store/stored_generations.h"
+#include "tests/services/sightlinectl/ran.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -24,15 +24,12 @@ using Catch::Contains;
 
 constexpr char kUrl[] = "s3://bucket/some/folder";
 
-struct Ran {
-  int status;
-  std::string out, err;
-};
-
 Ran Run(const std::vector<std::string>& args) {
-  std::ostringstream out, err;
-  const int status = RunProgram(SmallSightlinectl(), args, {out, err});
-  return {status, out.str(), err.str()};
+  return RanBy(
+      [](const std::vector<std::string>& words, const Console& console) {
+        return RunProgram(SmallSightlinectl(), words, console);
+      },
+      args);
 }
 
 class Variable {

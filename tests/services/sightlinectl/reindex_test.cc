@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,6 +22,7 @@
 #include "common/indexing/index_report.h"
 #include "services/sightlinectl/reindex_command.h"
 #include "tests/common/bundle/items.h"
+#include "tests/services/sightlinectl/ran.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -213,15 +213,8 @@ TEST_CASE("without queries, or with those of another space, nothing is made") {
   CHECK(absl::IsNotFound(rig.Make().status()));
 }
 
-struct Ran {
-  int status;
-  std::string out, err;
-};
-
 Ran Run(const std::vector<std::string>& args) {
-  std::ostringstream out, err;
-  const int status = RunReindex(args, {out, err});
-  return {status, out.str(), err.str()};
+  return RanBy(&RunReindex, args);
 }
 
 TEST_CASE("as it is typed") {
