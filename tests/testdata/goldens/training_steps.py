@@ -20,6 +20,8 @@ import torch
 import torch.nn.functional as F
 
 HERE = pathlib.Path(__file__).resolve().parent
+# Ten times what tests allow, of what a tensor was changed by.
+LEAST_DIFFERENCE = 1e-2
 DTYPES = {"F32": torch.float32, "I64": torch.int64}
 
 
@@ -422,31 +424,36 @@ def step_rates(peak, drop_every, factor):
 
 
 BLOCK = "encoder.layer.1.attention.self.query.weight"
-# But for Adam's epsilon, which is 1e-8 in the paper's code: there a gradient that is nothing but
-# float32's rounding moves a weight by the whole rate.
+# Adam divides by a gradient's own size: with an epsilon as small as the papers', clipping changes
+# next to nothing, and a gradient that is nothing but float32's rounding moves a weight by the whole
+# rate.
+EPSILON = 1e-3
+# Of weights of a few hundredths, steps of which are a few hundred thousandths.
+DECAY = 0.5
 SGRAF_RECIPE = {
-    "objective": ("matrix_hinge", matrix_hinge), "beta2": 0.999, "epsilon": 1e-4, "decay": 0.0,
-    "clip": 1.0, "rates": step_rates(2e-4, 2, 0.1),
+    "objective": ("matrix_hinge", matrix_hinge), "beta2": 0.999, "epsilon": EPSILON,
+    "decay": DECAY, "clip": 1.0, "rates": step_rates(2e-4, 2, 0.1),
 }
-# By folder; numbers of models.md section 5, but for clipping, which is to clip here.
+# By folder; numbers of models.md section 5, but for those that are to be seen in three steps:
+# epsilon, decay and clipping.
 RECIPES = {
     "oscar": {
-        "network": Oscar, "objective": ("pairwise", match), "beta2": 0.999, "epsilon": 1e-8,
-        "decay": 0.05, "clip": 0.5, "rates": linear_rates(2e-5, 0, 5),
+        "network": Oscar, "objective": ("pairwise", match), "beta2": 0.999, "epsilon": EPSILON,
+        "decay": DECAY, "clip": 0.5, "rates": linear_rates(2e-5, 0, 5),
         "tensors": ["bert.embeddings.token_type_embeddings.weight", "bert.img_embedding.bias",
                     "bert." + BLOCK, "bert.pooler.dense.bias", "classifier.weight"],
     },
     "uniter_small": {
         "network": Uniter, "objective": ("sigmoid_hinge", sigmoid_hinge), "beta2": 0.98,
-        "epsilon": 1e-6, "decay": 0.01, "clip": 0.01, "rates": linear_rates(5e-5, 1, 3),
+        "epsilon": EPSILON, "decay": DECAY, "clip": 0.01, "rates": linear_rates(5e-5, 1, 3),
         "tensors": ["uniter.embeddings.token_type_embeddings.weight",
                     "uniter.img_embeddings.pos_linear.weight",
                     "uniter.img_embeddings.img_layer_norm.weight", "uniter." + BLOCK,
                     "rank_output.weight"],
     },
     "lightningdot": {
-        "network": LightningDot, "objective": ("cmr", cmr), "beta2": 0.98, "epsilon": 1e-6,
-        "decay": 0.01, "clip": 2.0, "rates": linear_rates(5e-5, 2, 4),
+        "network": LightningDot, "objective": ("cmr", cmr), "beta2": 0.98, "epsilon": EPSILON,
+        "decay": DECAY, "clip": 2.0, "rates": linear_rates(5e-5, 2, 4),
         "tensors": ["img_model.bert.img_embeddings.img_linear.bias",
                     "img_model.encode_proj.2.weight", "txt_model.bert." + BLOCK,
                     "txt_model.bert.embeddings.LayerNorm.weight",
@@ -454,13 +461,13 @@ RECIPES = {
     },
     "m3p": {
         "network": M3p, "objective": ("hinge", cosine_hinge), "beta2": 0.999,
-        "epsilon": 1e-6, "decay": 0.05, "clip": 0.5, "rates": linear_rates(5e-5, 0, 4),
+        "epsilon": EPSILON, "decay": DECAY, "clip": 0.5, "rates": linear_rates(5e-5, 0, 4),
         "tensors": ["embeddings.weight", "image_embeddings.image_location_embeddings.weight",
                     BLOCK, "layer_norm_emb.weight", "encoder.layer.0.output.dense.bias"],
     },
     "vldeformer": {
         "network": VlDeformer, "objective": ("decomposed", decomposed),
-        "beta2": 0.999, "epsilon": 1e-8, "decay": 1e-4, "clip": 1.0,
+        "beta2": 0.999, "epsilon": EPSILON, "decay": DECAY, "clip": 1.0,
         "rates": cosine_rates(5e-5, 1, 4),
         "tensors": ["bert.embeddings.word_embeddings.weight", "bert.img_embedding.bias",
                     "bert.LayerNorm.weight", "bert." + BLOCK,
@@ -529,9 +536,9 @@ def inputs(case, config):
     return texts, images
 
 
-def learn(folder):
+def learn(folder, recipe):
+    """What three steps do: tensors to keep, losses, gradients' norms."""
     config = json.loads((folder / "config.json").read_text())
-    recipe = RECIPES[folder.name]
     weights = {bundle_name(config["family"], name): value.clone()
                for name, value in read(folder / "weights.safetensors").items()}
     learnt = {name: value.requires_grad_() for name, value in weights.items()
@@ -539,7 +546,7 @@ def learn(folder):
     before = {name: value.detach().clone() for name, value in learnt.items()}
     network = recipe["network"](weights, config)
     texts, images = inputs(read(folder / "case.safetensors"), config)
-    name, objective = recipe["objective"]
+    objective = recipe["objective"][1]
     objective(network, texts, images).backward()
     used = {name: value for name, value in learnt.items() if value.grad is not None}
     optimizer = torch.optim.AdamW(
@@ -547,11 +554,10 @@ def learn(folder):
          {"params": [v for n, v in used.items() if not decays(n)], "weight_decay": 0}],
         betas=(0.9, recipe["beta2"]), eps=recipe["epsilon"])
     losses, norms, tensors = [], [], {}
-    schedule, rates = recipe["rates"]
     for name_of_norm in getattr(network, "norms", {}):
         network.norms[name_of_norm] = (weights[name_of_norm + ".running_mean"].clone(),
                                        weights[name_of_norm + ".running_var"].clone())
-    for step, rate in enumerate(rates):
+    for step, rate in enumerate(recipe["rates"][1]):
         optimizer.zero_grad()
         loss = objective(network, texts, images)
         loss.backward()
@@ -568,20 +574,45 @@ def learn(folder):
     for norm, (mean, variance) in getattr(network, "norms", {}).items():
         tensors["running/" + norm + ".running_mean"] = mean
         tensors["running/" + norm + ".running_var"] = variance
+    return tensors, losses, norms
+
+
+def require_active(folder, recipe, tensors):
+    """A golden that would be the same without decay, clipping or schedule holds nobody to them."""
+    without = {"decay": 0.0, "clip": 1e9, "rates": (None, [recipe["rates"][0]["peak"]] * 3)}
+    for part, value in without.items():
+        other = learn(folder, dict(recipe, **{part: value}))[0]
+        differences = {}
+        for each in recipe["tensors"]:
+            change = tensors["change/" + each]
+            differences[each] = ((other["change/" + each] - change).norm() / change.norm()).item()
+        seen = [name for name, value in differences.items() if value >= LEAST_DIFFERENCE]
+        if not seen:
+            sys.exit(f"{folder.name}: without {part} nothing changes by more than "
+                     f"{max(differences.values()):.1e}; choose other numbers")
+        print(f"{folder.name}: without {part} {len(seen)} of {len(differences)} tensors differ, the "
+              f"most by {max(differences.values()):.1e}")
+
+
+def write_golden(folder):
+    recipe = RECIPES[folder.name]
+    tensors, losses, norms = learn(folder, recipe)
+    require_active(folder, recipe, tensors)
     write(folder / "training.safetensors", tensors)
-    said = {"objective": name, "beta1": 0.9, "beta2": recipe["beta2"],
+    schedule, rates = recipe["rates"]
+    said = {"objective": recipe["objective"][0], "beta1": 0.9, "beta2": recipe["beta2"],
             "epsilon": recipe["epsilon"], "weight_decay": recipe["decay"],
             "clip_norm": recipe["clip"], "schedule": schedule, "rates": rates,
             "losses": losses,
             "gradient_norms": norms, "tensors": recipe["tensors"]}
     (folder / "training.json").write_text(json.dumps(said, indent=1) + "\n")
-    print(folder.name, name, "losses", losses, "norms", norms)
+    print(folder.name, said["objective"], "losses", losses, "norms", norms)
 
 
 def main():
     folders = [pathlib.Path(path) for path in sys.argv[1:]]
     for folder in folders or [HERE / name for name in sorted(RECIPES)]:
-        learn(folder.resolve())
+        write_golden(folder.resolve())
 
 
 main()
