@@ -19,6 +19,7 @@
 #include "services/sightlinectl/query_command.h"
 #include "sightline/v1/admin.grpc.pb.h"
 #include "sightline/v1/search.grpc.pb.h"
+#include "tests/common/dataset/some_regions.h"
 #include "tests/services/sightlinectl/ran.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
