@@ -44,6 +44,9 @@ struct CorpusItem {
   std::vector<std::string> ocr_tokens;  // words to be read in the picture, in reading order
   // That its source puts it in; nothing: it follows from the id (splits.h).
   absl::optional<Split> split;
+  // Its place, from 0, in the order in which its set was published, which some protocols go by;
+  // nothing: there is no such order.  Listings have another, that of ids.
+  absl::optional<int64_t> published_place;
 
   // The first caption in `language`, or null.
   const CorpusCaption* FirstCaption(absl::string_view language) const {
@@ -118,9 +121,17 @@ class CorpusReader {
   virtual absl::StatusOr<std::vector<float>> ReadSoftLabels(const CorpusItem& item,
                                                             int64_t max_bytes) const;
 
+  // What tells the regions and soft labels of all items from any others, where the source keeps
+  // checksums of them: equal ones give the same, wherever they lie.  Empty: it keeps none.  No
+  // regions are read.
+  virtual std::string RegionsDigest() const { return ""; }
+
   // Changes whenever the item may have: FileVersion of where it lies.  Nothing is read.
   virtual std::string PictureVersion(const CorpusItem& item) const;
 };
+
+// Of published_place: what any program's JSON has exactly.
+inline constexpr int64_t kMaxPublishedPlace = int64_t{1} << 53;
 
 // Half of what the store takes: a caption's id is longer than its image's.
 inline constexpr int kMaxCorpusItemIdBytes = limits::kMaxItemIdBytes / 2;

@@ -76,6 +76,16 @@ absl::StatusOr<std::vector<std::string>> WordsAt(const Json& object, const char*
   return words;
 }
 
+absl::StatusOr<absl::optional<int64_t>> PlaceAt(const Json& object) {
+  const auto found = object.find("place");
+  if (found == object.end()) return absl::optional<int64_t>();
+  if (found->is_number_unsigned() && found->get<uint64_t>() <= uint64_t{kMaxPublishedPlace}) {
+    return absl::optional<int64_t>(found->get<int64_t>());
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"place\" is no whole number from 0 to ", kMaxPublishedPlace));
+}
+
 }  // namespace
 
 absl::StatusOr<ItemLine> ParseItemLine(absl::string_view line) {
@@ -113,6 +123,7 @@ absl::StatusOr<ItemLine> ParseItemLine(absl::string_view line) {
     ASSIGN_OR_RETURN(const std::string name, StringOf(*split, "\"split\""));
     ASSIGN_OR_RETURN(parsed.split, ParseSplit(name));
   }
+  ASSIGN_OR_RETURN(parsed.published_place, PlaceAt(object));
   return parsed;
 }
 
@@ -126,6 +137,7 @@ std::string ItemLineJson(const ItemLine& line) {
   if (!line.tags.empty()) object["tags"] = line.tags;
   if (!line.ocr_tokens.empty()) object["ocr_tokens"] = line.ocr_tokens;
   if (line.split.has_value()) object["split"] = std::string(SplitName(*line.split));
+  if (line.published_place.has_value()) object["place"] = *line.published_place;
   return object.dump(-1, ' ', /*ensure_ascii=*/false, OrderedJson::error_handler_t::replace);
 }
 
@@ -136,6 +148,7 @@ void MoveWords(ItemLine& line, const std::vector<std::string>& languages, Corpus
   item.tags = std::move(line.tags);
   item.ocr_tokens = std::move(line.ocr_tokens);
   item.split = line.split;
+  item.published_place = line.published_place;
 }
 
 }  // namespace sightline

@@ -67,7 +67,11 @@ class PrecompReader : public CorpusReader {
   }
 
   absl::Status ListTo(ListingSink& sink) const override {
-    for (const auto& [path, split] : splits_) RETURN_IF_ERROR(ListSplit(path, split, sink));
+    int64_t first_place = 0;
+    for (const auto& [path, split] : splits_) {
+      RETURN_IF_ERROR(ListSplit(path, split, first_place, sink));
+      first_place += split.image_count();
+    }
     return absl::OkStatus();
   }
 
@@ -95,7 +99,8 @@ class PrecompReader : public CorpusReader {
   }
 
  private:
-  absl::Status ListSplit(const std::string& path, const SplitImages& split,
+  // The published order is that of rows, split by split.
+  absl::Status ListSplit(const std::string& path, const SplitImages& split, int64_t first_place,
                          ListingSink& sink) const {
     ASSIGN_OR_RETURN(const auto file, MappedFile::Open(split.captions_path));
     // The last line may end or not.
@@ -111,6 +116,7 @@ class PrecompReader : public CorpusReader {
       CorpusItem item;
       item.item_id = absl::StrCat(options_.id_prefix, split.name, "/", row);
       item.path = ItemPath(path, row);
+      item.published_place = first_place + row;
       RETURN_IF_ERROR(CheckItemId(item.item_id));
       for (int64_t line = row * each; line < (row + 1) * each; ++line) {
         const size_t end = std::min(text.find('\n'), text.size());

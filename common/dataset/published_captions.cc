@@ -144,6 +144,7 @@ absl::StatusOr<PublishedCaptions> PublishedBuilder::Finish(int captions_per_pict
     }
     draft.picture.captions =
         InOrder(std::move(draft.picture.captions), draft.numbers, captions_per_picture);
+    draft.picture.place = static_cast<int64_t>(i);
     set.pictures.push_back(std::move(draft.picture));
   }
   return set;

@@ -38,6 +38,7 @@ struct PublishedPicture {
   // Those of a language in the order of the set's own numbers.
   std::vector<CorpusCaption> captions;
   std::vector<std::string> ocr_tokens;  // in the order of the set
+  int64_t place = 0;                    // among all pictures of the set, in the order of the files
 };
 
 struct PublishedCaptions {

@@ -68,6 +68,12 @@ class PublishedReader : public CorpusReader {
     return regions_->ReadSoftLabels(item, max_bytes);
   }
 
+  // Which of them are an item's goes by their names, which the captions' source has not.
+  std::string RegionsDigest() const override {
+    const std::string digest = regions_ == nullptr ? "" : regions_->RegionsDigest();
+    return digest.empty() ? "" : absl::StrCat(digest, "by ", options_.region_id);
+  }
+
   std::string PictureVersion(const CorpusItem& item) const override {
     if (regions_ == nullptr) return CorpusReader::PictureVersion(item);
     return regions_->PictureVersion(item);
@@ -138,6 +144,7 @@ class PublishedReader : public CorpusReader {
     item.ocr_tokens = std::move(picture.ocr_tokens);
     // A name that is no split's has been refused by now.
     item.split = SplitOfPublished(picture.split).value_or(absl::nullopt);
+    item.published_place = picture.place;
     return item;
   }
 

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/base/checksum.h"
 #include "common/base/float16.h"
 #include "common/base/status_macros.h"
 #include "common/image/region_set.h"
@@ -109,6 +111,16 @@ absl::Status RegionFile::ParseSections() {
   ASSIGN_OR_RETURN(row_offsets_,
                    Offsets::Open(container, kRowOffsets, item_count_, region_count()));
   return absl::OkStatus();
+}
+
+std::string RegionFile::Digest() const {
+  Sha256 hash;
+  for (const Section& section : container_->sections()) {
+    hash.Update(absl::StrCat(section.name, " ", static_cast<int>(section.dtype), " ",
+                             absl::StrJoin(section.shape, "x"), " ", section.row_stride_bytes, " ",
+                             absl::StrJoin(section.checksums, ","), "\n"));
+  }
+  return hash.Hex();
 }
 
 absl::Status RegionFile::VerifyItems() const {

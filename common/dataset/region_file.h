@@ -1,8 +1,8 @@
 // Our own format of region features: one file, a container (common/bundle/container.h).
 //
 //   regions/items         bytes: of each item one JSON object, {"id": ...} and, as they are
-//                         known, "captions", "tags" (names of the objects) and "ocr_tokens"
-//                         (words in reading order), as in item_line.h
+//                         known, "captions", "tags" (names of the objects), "ocr_tokens"
+//                         (words in reading order), "split" and "place", as in item_line.h
 //   regions/item_offsets  int64 [items + 1]: where each begins and ends
 //   regions/row_offsets   int64 [items + 1]: which regions are an item's; at least one
 //   regions/features      float16 or float32 [regions, numbers], in the detector's order
@@ -57,6 +57,10 @@ class RegionFile {
     return soft_labels_ == nullptr ? 0 : static_cast<int>(soft_labels_->shape[1]);
   }
   const Container& container() const { return *container_; }
+
+  // SHA-256 in hex over all that its sections are and their checksums: of equal content the same.
+  // The sections themselves are not read.
+  std::string Digest() const;
 
   // Reads items and offsets, all of them: DataLoss if they are damaged.
   absl::Status VerifyItems() const;

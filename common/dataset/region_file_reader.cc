@@ -48,6 +48,12 @@ class RegionFileReader : public CorpusReader {
     return place.file->SoftLabels(place.row, max_bytes);
   }
 
+  std::string RegionsDigest() const override {
+    std::string digests;
+    for (const auto& [path, file] : files_) absl::StrAppend(&digests, file->Digest(), " ");
+    return digests;
+  }
+
   std::string PictureVersion(const CorpusItem& item) const override {
     const auto place = PlaceOf(item);
     return place.ok() ? FileVersion(place->file) : "";

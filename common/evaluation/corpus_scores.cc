@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -28,8 +27,9 @@ constexpr int64_t kPicturesAtOnce = 64;
 constexpr int64_t kPairsAtOnce = 1024;
 // Of the pictures whose rows a cross-encoder's block holds.
 constexpr int64_t kPreparedAtOnce = 16;
-// Pairs that a lone query is timed with.
-constexpr int64_t kTimedPairs = 64;
+// Pairs that a lone query is timed with at once, of which the pictures are in memory: the batch
+// that LightningDOT's times are of.
+constexpr int64_t kTimedAtOnce = 400;
 // What a search by embeddings keeps of all products.
 constexpr int kListed = 20;
 constexpr int64_t kPanelTexts = 256;
@@ -64,11 +64,28 @@ absl::Status CheckReads(const Model& model, const PairCorpus& corpus) {
       sizes.empty() ? "pictures only" : absl::StrCat("those of ", absl::StrJoin(sizes, " or "))));
 }
 
-absl::StatusOr<std::vector<ImageInput>> ReadPictures(const PairCorpus& corpus, int64_t begin,
+// One region that tells nothing, of the same form.
+RegionSet Blank(const RegionSet& regions) {
+  RegionSet blank;
+  blank.count = 1;
+  blank.feature_size = regions.feature_size;
+  blank.features.assign(regions.feature_size, 0);
+  if (!regions.boxes.empty()) blank.boxes = {0, 0, 1, 1};
+  return blank;
+}
+
+absl::StatusOr<std::vector<ImageInput>> ReadPictures(const PairCorpus& corpus,
+                                                     const ScorerOptions& options, int64_t begin,
                                                      int64_t end) {
   std::vector<ImageInput> pictures;
   for (int64_t i = begin; i < end; ++i) {
-    ASSIGN_OR_RETURN(pictures.emplace_back(), corpus.ReadPicture(i));
+    ASSIGN_OR_RETURN(ImageInput picture, corpus.ReadPicture(i));
+    if (!options.shows_regions) {
+      picture.regions = Blank(picture.regions);
+      picture.tags.clear();
+    }
+    if (!options.shows_words) picture.ocr_tokens.clear();
+    pictures.push_back(std::move(picture));
   }
   return pictures;
 }
@@ -117,10 +134,11 @@ class TextProducts {
 
 class EmbeddingScorer : public CorpusScorer {
  public:
-  EmbeddingScorer(const Model& model, const PairCorpus& corpus, ComputePool* threads,
-                  const EmbeddingMatrix& texts)
+  EmbeddingScorer(const Model& model, const PairCorpus& corpus, const ScorerOptions& options,
+                  ComputePool* threads, const EmbeddingMatrix& texts)
       : model_(model),
         corpus_(corpus),
+        options_(options),
         threads_(*threads),
         texts_(texts),
         pictures_(corpus.picture_count(), texts.dimension()) {}
@@ -132,7 +150,8 @@ class EmbeddingScorer : public CorpusScorer {
     EmbeddingMatrix block;
     {
       const SecondsInto encoding(&costs->encoding_seconds, call);
-      ASSIGN_OR_RETURN(const std::vector<ImageInput> pictures, ReadPictures(corpus_, begin, end));
+      ASSIGN_OR_RETURN(const std::vector<ImageInput> pictures,
+                       ReadPictures(corpus_, options_, begin, end));
       ASSIGN_OR_RETURN(
           block, Within(absl::StrCat(corpus_.item_id(begin), " to ", corpus_.item_id(end - 1)),
                         model_.image_encoder()->Encode(pictures, call)));
@@ -164,6 +183,7 @@ class EmbeddingScorer : public CorpusScorer {
  private:
   const Model& model_;
   const PairCorpus& corpus_;
+  const ScorerOptions options_;
   ComputePool& threads_;
   const TextProducts texts_;
   EmbeddingMatrix pictures_;
@@ -171,9 +191,13 @@ class EmbeddingScorer : public CorpusScorer {
 
 class PairScorer : public CorpusScorer {
  public:
-  PairScorer(const Model& model, const PairCorpus& corpus, absl::optional<ChosenPairs> chosen,
-             std::vector<ItemFeatures> texts)
-      : model_(model), corpus_(corpus), chosen_(std::move(chosen)), texts_(std::move(texts)) {}
+  PairScorer(const Model& model, const PairCorpus& corpus, const ScorerOptions& options,
+             absl::optional<ChosenPairs> chosen, std::vector<ItemFeatures> texts)
+      : model_(model),
+        corpus_(corpus),
+        options_(options),
+        chosen_(std::move(chosen)),
+        texts_(std::move(texts)) {}
 
   int64_t rows_at_once() const override { return kPreparedAtOnce; }
 
@@ -205,11 +229,16 @@ class PairScorer : public CorpusScorer {
   absl::StatusOr<TimedQuery> TimeQuery(int64_t caption, const CallContext& call) override {
     TimedQuery time;
     time.needed_pairs = PairsOfAQuery();
-    time.pairs = std::min({kTimedPairs, time.needed_pairs, corpus_.picture_count()});
-    ASSIGN_OR_RETURN(const std::vector<ItemFeatures> pictures, Prepare(0, time.pairs, call));
+    time.pairs = std::min({options_.timed_pairs, time.needed_pairs, corpus_.picture_count()});
+    ItemFeatures text;
     {
-      const SecondsInto all(&time.seconds, call);
-      ASSIGN_OR_RETURN(const ItemFeatures text, TextFeatures(model_, corpus_.caption(caption)));
+      const SecondsInto reading(&time.seconds, call);
+      ASSIGN_OR_RETURN(text, TextFeatures(model_, corpus_.caption(caption)));
+    }
+    for (int64_t begin = 0; begin < time.pairs; begin += kTimedAtOnce) {
+      const int64_t end = std::min(begin + kTimedAtOnce, time.pairs);
+      ASSIGN_OR_RETURN(const std::vector<ItemFeatures> pictures, Prepare(begin, end, call));
+      const SecondsInto scoring(&time.seconds, call);
       std::vector<ScoringPair> pairs;
       for (const ItemFeatures& picture : pictures) pairs.push_back({&text, &picture});
       RETURN_IF_ERROR(model_.cross_encoder()->Score(pairs, call).status());
@@ -242,7 +271,8 @@ class PairScorer : public CorpusScorer {
 
   absl::StatusOr<std::vector<ItemFeatures>> Prepare(int64_t begin, int64_t end,
                                                     const CallContext& call) const {
-    ASSIGN_OR_RETURN(const std::vector<ImageInput> pictures, ReadPictures(corpus_, begin, end));
+    ASSIGN_OR_RETURN(const std::vector<ImageInput> pictures,
+                     ReadPictures(corpus_, options_, begin, end));
     return Within(absl::StrCat(corpus_.item_id(begin), " to ", corpus_.item_id(end - 1)),
                   model_.cross_encoder()->PrepareImages(pictures, call));
   }
@@ -270,6 +300,7 @@ class PairScorer : public CorpusScorer {
 
   const Model& model_;
   const PairCorpus& corpus_;
+  const ScorerOptions options_;
   const absl::optional<ChosenPairs> chosen_;
   const std::vector<ItemFeatures> texts_;  // of each caption
 };
@@ -312,27 +343,9 @@ MatrixItems MatrixItemsOf(const PairCorpus& corpus) {
   return items;
 }
 
-std::string FormatMatrixItems(const MatrixItems& items) {
-  std::string text;
-  for (const std::string& image : items.images) {
-    absl::StrAppend(&text, nlohmann::json({{"image", image}}).dump(), "\n");
-  }
-  for (const MatrixCaption& caption : items.captions) {
-    absl::StrAppend(&text,
-                    nlohmann::json({{"caption", caption.id},
-                                    {"image", items.images[caption.image]},
-                                    {"language", caption.language}})
-                        .dump(),
-                    "\n");
-  }
-  return text;
-}
-
-absl::StatusOr<std::unique_ptr<CorpusScorer>> ScoreByEmbeddings(const Model& model,
-                                                                const PairCorpus& corpus,
-                                                                ComputePool* threads,
-                                                                ScoreCosts* costs,
-                                                                const CallContext& call) {
+absl::StatusOr<std::unique_ptr<CorpusScorer>> ScoreByEmbeddings(
+    const Model& model, const PairCorpus& corpus, const ScorerOptions& options,
+    ComputePool* threads, ScoreCosts* costs, const CallContext& call) {
   if (model.text_encoder() == nullptr || model.image_encoder() == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("model ", model.id(), " has no embeddings of ",
@@ -341,14 +354,12 @@ absl::StatusOr<std::unique_ptr<CorpusScorer>> ScoreByEmbeddings(const Model& mod
   RETURN_IF_ERROR(CheckReads(model, corpus));
   const SecondsInto encoding(&costs->encoding_seconds, call);
   ASSIGN_OR_RETURN(const EmbeddingMatrix texts, EncodeCaptions(model, corpus, call));
-  return std::make_unique<EmbeddingScorer>(model, corpus, threads, texts);
+  return std::make_unique<EmbeddingScorer>(model, corpus, options, threads, texts);
 }
 
-absl::StatusOr<std::unique_ptr<CorpusScorer>> ScoreByPairs(const Model& model,
-                                                           const PairCorpus& corpus,
-                                                           absl::optional<ChosenPairs> chosen,
-                                                           ScoreCosts* costs,
-                                                           const CallContext& call) {
+absl::StatusOr<std::unique_ptr<CorpusScorer>> ScoreByPairs(
+    const Model& model, const PairCorpus& corpus, const ScorerOptions& options,
+    absl::optional<ChosenPairs> chosen, ScoreCosts* costs, const CallContext& call) {
   if (model.cross_encoder() == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("model ", model.id(), " has no cross-encoder, which scores pairs"));
@@ -360,7 +371,7 @@ absl::StatusOr<std::unique_ptr<CorpusScorer>> ScoreByPairs(const Model& model,
     ASSIGN_OR_RETURN(texts.emplace_back(),
                      Within(PlaceOf(corpus, i), TextFeatures(model, corpus.caption(i))));
   }
-  return std::make_unique<PairScorer>(model, corpus, std::move(chosen), std::move(texts));
+  return std::make_unique<PairScorer>(model, corpus, options, std::move(chosen), std::move(texts));
 }
 
 }  // namespace sightline

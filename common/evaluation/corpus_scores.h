@@ -2,7 +2,8 @@
 // inner products of embeddings (BE, and the first stage of Coop), or a cross-encoder over all pairs
 // (CE, SGRAF) or over those that a retrieval chose (the second stage of Coop).
 //
-//   ASSIGN_OR_RETURN(auto scorer, ScoreByEmbeddings(*model, *corpus, &threads, call));
+//   ASSIGN_OR_RETURN(auto scorer, ScoreByEmbeddings(*model, *corpus, options, &threads, &costs,
+//                                                   call));
 //   ASSIGN_OR_RETURN(const std::vector<float> rows, scorer->Score(0, 64, call));
 #ifndef SIGHTLINE_COMMON_EVALUATION_CORPUS_SCORES_H_
 #define SIGHTLINE_COMMON_EVALUATION_CORPUS_SCORES_H_
@@ -24,11 +25,21 @@
 
 namespace sightline {
 
-// What rows and columns are: the corpus's pictures and captions in its order.  A caption's id is
-// CaptionId of its picture, its language and which of the picture's in that language it is.
+// What rows and columns are: the corpus's pictures and captions in its order, each picture a family
+// of its own.  A caption's id is CaptionId of its picture, its language and which of the picture's
+// in that language it is.
 MatrixItems MatrixItemsOf(const PairCorpus& corpus);
-// As ParseMatrixItems reads it.
-std::string FormatMatrixItems(const MatrixItems& items);
+
+struct ScorerOptions {
+  // What a model that reads both is shown of a picture: "IMG only" and "ST only" of scene-text
+  // aware encoders.  Without regions a picture has a single one in their place, of zeros, as large
+  // as the picture, and no tags, which are the detector's too: no model reads a picture without a
+  // region.
+  bool shows_regions = true;
+  bool shows_words = true;
+  // Pairs of a cross-encoder that a lone query is timed with, at most; >= 1.
+  int64_t timed_pairs = 1000;
+};
 
 // What it takes to answer one caption that comes alone, pictures being encoded.
 struct TimedQuery {
@@ -58,19 +69,16 @@ class CorpusScorer {
 };
 
 // Both encode all captions, which is added to `costs`.  `model`, `corpus` and `threads` outlive the
-// scorer.  InvalidArgument for a model without the encoders, or without a cross-encoder, for
-// regions of another width than it reads, and for a caption that it does not take, which is named.
-absl::StatusOr<std::unique_ptr<CorpusScorer>> ScoreByEmbeddings(const Model& model,
-                                                                const PairCorpus& corpus,
-                                                                ComputePool* threads,
-                                                                ScoreCosts* costs,
-                                                                const CallContext& call);
+// scorer, `options` are copied.  InvalidArgument for a model without the encoders, or without a
+// cross-encoder, for regions of another width than it reads, and for a caption that it does not
+// take, which is named.
+absl::StatusOr<std::unique_ptr<CorpusScorer>> ScoreByEmbeddings(
+    const Model& model, const PairCorpus& corpus, const ScorerOptions& options,
+    ComputePool* threads, ScoreCosts* costs, const CallContext& call);
 // `chosen` is as long as the corpus has pictures; none: all pairs.
-absl::StatusOr<std::unique_ptr<CorpusScorer>> ScoreByPairs(const Model& model,
-                                                           const PairCorpus& corpus,
-                                                           absl::optional<ChosenPairs> chosen,
-                                                           ScoreCosts* costs,
-                                                           const CallContext& call);
+absl::StatusOr<std::unique_ptr<CorpusScorer>> ScoreByPairs(
+    const Model& model, const PairCorpus& corpus, const ScorerOptions& options,
+    absl::optional<ChosenPairs> chosen, ScoreCosts* costs, const CallContext& call);
 
 }  // namespace sightline
 

@@ -1,6 +1,8 @@
 #include "common/evaluation/evaluation_pool.h"
 
+#include <algorithm>
 #include <functional>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -21,6 +23,7 @@ namespace {
 
 constexpr int kMaxFolds = 1000;
 constexpr int kMaxPools = 100'000;
+constexpr int kMaxSharedWords = 1000;
 
 // Whether an image is in a set of rows, or a caption in one of columns.
 using Chosen = std::vector<bool>;
@@ -157,6 +160,16 @@ class NamedItems {
   const std::unordered_map<std::string, int> places_;  // of all that there are
 };
 
+// Rows by their places, or, where these are not known, as they stand.
+std::vector<int> PublishedOrder(const MatrixItems& items) {
+  std::vector<int> rows(items.images.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  if (items.places.empty()) return rows;
+  std::sort(rows.begin(), rows.end(),
+            [&items](int a, int b) { return items.places[a] < items.places[b]; });
+  return rows;
+}
+
 absl::StatusOr<std::vector<EvaluationPool>> Folds(const Protocol& protocol,
                                                   const MatrixItems& items) {
   const size_t images = items.images.size();
@@ -166,13 +179,28 @@ absl::StatusOr<std::vector<EvaluationPool>> Folds(const Protocol& protocol,
                                                    " folds of as many each"));
   }
   const size_t size = images / protocol.folds;
+  const std::vector<int> order = PublishedOrder(items);
   std::vector<EvaluationPool> pools;
   for (size_t begin = 0; begin < images; begin += size) {
     Chosen chosen(images);
-    for (size_t i = begin; i < begin + size; ++i) chosen[i] = true;
+    for (size_t i = begin; i < begin + size; ++i) chosen[order[i]] = true;
     pools.push_back(PoolOf(items, chosen, chosen));
   }
   return pools;
+}
+
+absl::StatusOr<Chosen> CaptionsThatShare(int words, const MatrixItems& items) {
+  Chosen chosen(items.captions.size());
+  bool counted = false;
+  for (size_t c = 0; c < chosen.size(); ++c) {
+    const absl::optional<int>& shared = items.captions[c].shared_words;
+    counted = counted || shared.has_value();
+    chosen[c] = shared == words;
+  }
+  if (counted) return chosen;
+  return absl::InvalidArgumentError(
+      "no caption says how many \"shared_words\" it has with the text in its image; evaluator "
+      "scores writes that for corpora with OCR tokens");
 }
 
 absl::Status CheckNotEmpty(absl::string_view what, const EvaluationPool& pool) {
@@ -207,6 +235,13 @@ absl::StatusOr<Protocol> ParseProtocol(const std::string& name) {
       return protocol;
     }
   }
+  if (absl::ConsumePrefix(&rest, "shared_words:")) {
+    protocol.kind = PoolKind::kSharedWords;
+    if (absl::SimpleAtoi(rest, &protocol.shared_words) && protocol.shared_words >= 0 &&
+        protocol.shared_words <= kMaxSharedWords) {
+      return protocol;
+    }
+  }
   constexpr std::pair<absl::string_view, PoolKind> kOfFiles[] = {
       {"list:", PoolKind::kList},
       {"distractors:", PoolKind::kDistractors},
@@ -220,7 +255,8 @@ absl::StatusOr<Protocol> ParseProtocol(const std::string& name) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "'", name, "' is none of whole, coco_5k, flickr_1k, coco_1k_folds, folds:N (1 to ", kMaxFolds,
-      "), list:FILE, distractors:FILE, captions:FILE and pools:FILE"));
+      "), list:FILE, distractors:FILE, captions:FILE, shared_words:N (0 to ", kMaxSharedWords,
+      ") and pools:FILE"));
 }
 
 absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
@@ -249,6 +285,11 @@ absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
       pools.push_back(PoolOfCaptions(items, listed));
       break;
     }
+    case PoolKind::kSharedWords: {
+      ASSIGN_OR_RETURN(const Chosen sharing, CaptionsThatShare(protocol.shared_words, items));
+      pools.push_back(PoolOfCaptions(items, sharing));
+      break;
+    }
     case PoolKind::kPools: {
       RETURN_IF_ERROR(NamedItems::Images(items).EachLine(
           text, [&](int number, const Chosen& chosen) -> absl::Status {
@@ -270,6 +311,13 @@ absl::StatusOr<std::vector<EvaluationPool>> ReadPools(const Protocol& protocol,
   if (protocol.file.empty()) return MakePools(protocol, items, "");
   ASSIGN_OR_RETURN(const std::string text, ReadFile(protocol.file));
   return Within(protocol.file, MakePools(protocol, items, text));
+}
+
+std::string PoolsNote(const Protocol& protocol, const MatrixItems& items) {
+  if (protocol.kind != PoolKind::kFolds || !items.places.empty()) return "";
+  return absl::StrCat(protocol.name,
+                      ": no \"place\" of images is known, so that folds go by the order of rows; "
+                      "they are a paper's if that is the published order\n");
 }
 
 absl::StatusOr<EvaluationPool> InLanguage(const EvaluationPool& pool, const MatrixItems& items,

@@ -1,16 +1,18 @@
 // Which images and captions of a matrix take part in a ranking: the papers' pools.
 //
 //   whole         all queries, all candidates: COCO 5k, Flickr 1k
-//   folds         so many disjoint pools of as many images each, in the order of rows, whose
-//                 results are averaged: COCO 1k of SGRAF and T-EMDE, five folds of 1 000 images
-//                 (their sims[i*5000:(i+1)*5000:5], where each image stands five times)
+//   folds         so many disjoint pools of as many images each, in the order in which the set was
+//                 published (MatrixItems::places; where that is not known, of rows), whose results
+//                 are averaged: COCO 1k of SGRAF and T-EMDE, five folds of 1 000 images (their
+//                 sims[i*5000:(i+1)*5000:5], where each image stands five times)
 //   list          the images that a file names and their captions: COCO 1k of OSCAR, VinVL and
 //                 VLDeformer (test_img_keys_1k).  Not comparable with the folds.
 //   distractors   queries are of the images that a file names, candidates are all: COCO-full and
 //                 Flickr-full of LightningDOT, 20k distractors of "Retrieve Fast, Rerank Smart"
 //   captions      queries are the captions that a file names, and the images that they are of,
-//                 candidates are all: captions that share words with the text in their pictures
-//                 ("scene-text aware" dual encoders)
+//                 candidates are all
+//   shared words  the same of the captions that share so many words with the text in their images:
+//                 table 3 of "scene-text aware" dual encoders
 //   pools         those that a file names, each by itself and all averaged: whether pictures that
 //                 are nearly alike are told apart
 #ifndef SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_
@@ -41,20 +43,21 @@ struct EvaluationPool {
   }
 };
 
-enum class PoolKind { kWhole, kFolds, kList, kDistractors, kCaptions, kPools };
+enum class PoolKind { kWhole, kFolds, kList, kDistractors, kCaptions, kSharedWords, kPools };
 
 // Pools by name.  `image_count` and `caption_count`, unless 0, are what the matrix has to have.
 struct Protocol {
   std::string name;  // as it was asked for
   PoolKind kind = PoolKind::kWhole;
-  int folds = 1;     // of kFolds
-  std::string file;  // of all but kWhole and kFolds
+  int folds = 1;         // of kFolds
+  int shared_words = 0;  // of kSharedWords
+  std::string file;      // of all others but kWhole
   int image_count = 0;
   int caption_count = 0;
 };
 
 // "whole", "coco_5k", "flickr_1k", "coco_1k_folds", "folds:N", "list:FILE", "distractors:FILE",
-// "captions:FILE", "pools:FILE".  InvalidArgument, with all of them, for another.
+// "captions:FILE", "shared_words:N", "pools:FILE".  InvalidArgument, with all of them, for another.
 absl::StatusOr<Protocol> ParseProtocol(const std::string& name);
 
 // One pool, one for each fold, or one for each line of kPools.  `text` is what the protocol's file
@@ -65,7 +68,8 @@ absl::StatusOr<Protocol> ParseProtocol(const std::string& name);
 // InvalidArgument if the items are not what the protocol is about: another number of images or
 // captions, images that folds cannot share equally, a named image that is no row or caption that is
 // no column; for an id that is too long or stands in a list or in a pool twice, with its line; for
-// a file that names nothing; and for a pool without a query.
+// a file that names nothing; for captions whose shared words nobody has counted; and for a pool
+// without a query.
 absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
                                                       const MatrixItems& items,
                                                       absl::string_view text);
@@ -73,6 +77,10 @@ absl::StatusOr<std::vector<EvaluationPool>> MakePools(const Protocol& protocol,
 // The same, by the protocol's file.  As the disk reports, and as MakePools with the file's name.
 absl::StatusOr<std::vector<EvaluationPool>> ReadPools(const Protocol& protocol,
                                                       const MatrixItems& items);
+
+// What people should know of these pools, with an end, for all that they are no error: that folds
+// go by rows, since places are not known.  Empty: nothing.
+std::string PoolsNote(const Protocol& protocol, const MatrixItems& items);
 
 // The pool with the captions of one language alone, as candidates and as queries; images stay
 // candidates, and are queries where they have such a caption.  InvalidArgument if none is left.

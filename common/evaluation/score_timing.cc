@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 
 namespace sightline {
 namespace {
@@ -35,6 +38,35 @@ absl::StatusOr<double> CountAt(const Json& object, const char* key, double most,
                                                  ", which is all that there are"));
 }
 
+absl::StatusOr<absl::optional<TimeSpread>> SpreadAt(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return absl::optional<TimeSpread>();
+  if (!found->is_object()) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", key, "\" is no JSON object"));
+  }
+  TimeSpread spread;
+  const std::pair<const char*, double*> numbers[] = {{"mean", &spread.mean},
+                                                     {"min", &spread.least},
+                                                     {"max", &spread.most},
+                                                     {"p95", &spread.p95},
+                                                     {"p99_99", &spread.p99_99}};
+  for (const auto& [name, number] : numbers) {
+    ASSIGN_OR_RETURN(const absl::optional<double> seconds,
+                     Within(absl::StrCat("\"", key, "\""), SecondsAt(*found, name)));
+    if (!seconds.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat("\"", key, "\" has no \"", name, "\""));
+    }
+    *number = *seconds;
+  }
+  return absl::optional<TimeSpread>(spread);
+}
+
+// The least of sorted numbers that is not below a share of them.
+double Quantile(const std::vector<double>& sorted, double share) {
+  const double rank = std::ceil(share * static_cast<double>(sorted.size()));
+  return sorted[static_cast<size_t>(std::max(rank, 1.0)) - 1];
+}
+
 void Add(const ScoreTiming& timing, int pairs, QueryTime* time) {
   const double scored = pairs;
   time->seconds += timing.seconds_per_query * scored / timing.pairs_per_query;
@@ -52,6 +84,17 @@ std::string TimingPath(absl::string_view matrix_path) {
   return absl::StrCat(matrix_path, ".json");
 }
 
+TimeSpread SpreadOf(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  TimeSpread spread;
+  for (const double one : seconds) spread.mean += one / static_cast<double>(seconds.size());
+  spread.least = seconds.front();
+  spread.most = seconds.back();
+  spread.p95 = Quantile(seconds, 0.95);
+  spread.p99_99 = Quantile(seconds, 0.9999);
+  return spread;
+}
+
 absl::StatusOr<ScoreTiming> ParseScoreTiming(absl::string_view text, const MatrixItems& items) {
   const Json json =
       Json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
@@ -66,6 +109,7 @@ absl::StatusOr<ScoreTiming> ParseScoreTiming(absl::string_view text, const Matri
   const double all = timing.pairs_per_query;
   ASSIGN_OR_RETURN(const double timed, CountAt(json, "extrapolated_from", all, all));
   timing.extrapolated = timed < all;
+  ASSIGN_OR_RETURN(timing.spread, SpreadAt(json, "query_seconds"));
   return timing;
 }
 
@@ -81,9 +125,27 @@ QueryTime TimeOfQuery(absl::Span<const ScoreTiming> retrieval, absl::Span<const 
   QueryTime time;
   time.encoding_seconds = 0;
   for (const ScoreTiming& timing : retrieval) Add(timing, image_count, &time);
+  const bool alone = depth == 0 && retrieval.size() == 1;
+  if (alone && retrieval.front().pairs_per_query == image_count) time.spread = retrieval[0].spread;
   if (depth == 0) return time;
   for (const ScoreTiming& timing : rerank) Add(timing, std::min(depth, image_count), &time);
   return time;
+}
+
+QueryTime MeanTime(absl::Span<const QueryTime> runs) {
+  if (runs.size() == 1) return runs.front();
+  const auto count = static_cast<double>(runs.size());
+  QueryTime mean;
+  double encoding = 0;
+  bool all_encoded = true;
+  for (const QueryTime& run : runs) {
+    mean.seconds += run.seconds / count;
+    mean.computed = mean.computed || run.computed;
+    all_encoded = all_encoded && run.encoding_seconds.has_value();
+    encoding += run.encoding_seconds.value_or(0) / count;
+  }
+  if (all_encoded) mean.encoding_seconds = encoding;
+  return mean;
 }
 
 }  // namespace sightline

@@ -2,12 +2,14 @@
 // NAME.npy.json:
 //
 //   {"seconds_per_query": 0.41, "encoding_seconds": 12.5, "pairs_per_query": 5000,
-//    "extrapolated_from": 64}
+//    "extrapolated_from": 1000,
+//    "query_seconds": {"mean": 0.4, "min": 0.3, "max": 1.2, "p95": 0.6, "p99_99": 1.2}}
 //
 //   seconds_per_query   time of a caption that looks for images, once all is encoded
 //   encoding_seconds    of all images and captions before that; may be missing
 //   pairs_per_query     images that it was scored with; missing: all
 //   extrapolated_from   of which so many were timed, if not all were
+//   query_seconds       how the times of single captions spread; may be missing
 //
 // Other keys are passed over.
 #ifndef SIGHTLINE_COMMON_EVALUATION_SCORE_TIMING_H_
@@ -24,12 +26,22 @@
 
 namespace sightline {
 
+// How long single queries took, in seconds.
+struct TimeSpread {
+  double mean = 0, least = 0, most = 0;
+  double p95 = 0, p99_99 = 0;  // so many of a hundred took no longer; some query's own time
+};
+
+// REQUIRES: that there is a query.
+TimeSpread SpreadOf(std::vector<double> seconds);
+
 // Of one matrix.  A value.
 struct ScoreTiming {
   double seconds_per_query = 0;
   double pairs_per_query = 0;  // that these seconds were for
   absl::optional<double> encoding_seconds;
   bool extrapolated = false;
+  absl::optional<TimeSpread> spread;
 };
 
 // "be.npy" -> "be.npy.json".
@@ -49,12 +61,19 @@ struct QueryTime {
   // Not measured as it stands: a stage was timed with another number of pairs, of which as many
   // take as much longer.
   bool computed = false;
+  // Of one stage by one matrix, timed with the pairs that it scores; else missing: a sum's spread
+  // does not follow from its terms'.
+  absl::optional<TimeSpread> spread;
 };
 
 // `retrieval` and `rerank` are the matrices whose scores a stage adds up: one, or an ensemble.
 // Retrieval scores all `image_count` images, reranking `depth` of them (0: there is none).
 QueryTime TimeOfQuery(absl::Span<const ScoreTiming> retrieval, absl::Span<const ScoreTiming> rerank,
                       int depth, int image_count);
+
+// The mean of several runs of one method, without a spread unless it is one.  REQUIRES: that there
+// is one.
+QueryTime MeanTime(absl::Span<const QueryTime> runs);
 
 }  // namespace sightline
 

@@ -257,7 +257,6 @@ class Claims:
             keys[matrix] = key
             matrices[matrix] = made(os.path.join(folder, matrix + ".npy"), key,
                                     lambda arguments=arguments: run(arguments))
-        self.name_families(row["pool"], folder)
         siblings = row.get("siblings", False)
         wanted = row.get("parts", [part for part in parts if part not in WORDS])
         tables = {}
@@ -299,7 +298,8 @@ class Claims:
         boxed = self.rows.networks[spec["network"]].get("boxed", False)
         arguments = [self.programs["evaluator"], "scores", "--model", self.bundle(spec["network"]),
                      "--corpus", "regions:" + self.scenes.pool(row["pool"], boxed),
-                     "--by", spec["by"], "--out", os.path.join(folder, name + ".npy")]
+                     "--by", spec["by"], "--out", os.path.join(folder, name + ".npy"),
+                     "--families", self.families(row["pool"], folder)]
         if row.get("distractors"):
             arguments += ["--corpus", "regions:" + self.scenes.pool("distractors", boxed)]
         if "behind" in spec:
@@ -314,16 +314,12 @@ class Claims:
             arguments += ["--protocol", parts["all"]]
         return arguments
 
-    def name_families(self, pool, folder):
-        """Pictures of one family are drawn together: `scores` does not know of families."""
-        base = {g["id"]: g["base"] or g["id"] for g in self.scenes.graphs(pool)}
-        path = os.path.join(folder, "pairs.jsonl")
-        named = []
-        for line in lines_of(path):
-            if "caption" not in line:
-                line["family"] = base.get(line["image"], line["image"])
-            named.append(json.dumps(line) + "\n")
-        write(path, "".join(named))
+    def families(self, pool, folder):
+        """A list of the pictures' families: those of one are drawn together."""
+        path = os.path.join(folder, "pool_families.tsv")
+        lines = [f"{g['id']}\t{g['base'] or g['id']}\n" for g in self.scenes.graphs(pool)]
+        write(path, "".join(lines))
+        return path
 
     def table(self, folder, row, matrices, protocol):
         """Methods, each with its differences to all that the row compares with."""

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/clients/router_address.h"
@@ -25,6 +26,7 @@ struct CompareFlags {
   FleetFlags fleet;
   int64_t limit = 200;
   int depth = 50;
+  std::string differences;
 
   void Define(Flags* flags) {
     store.Define(flags);
@@ -33,6 +35,10 @@ struct CompareFlags {
     flags->Int("limit", "queries of each direction, evenly spread; 0: all; default 200", 0, 1 << 30,
                &limit);
     flags->Int("depth", "candidates to rerank; default 50", 0, limits::kMaxHits, &depth);
+    store.DefineCaptions(flags);
+    flags->String("differences", "FILE",
+                  "list each query whose answers are not the same digit for digit, and where",
+                  &differences);
   }
 };
 
@@ -59,8 +65,10 @@ Method MethodOf(const CompareFlags& flags, const EvaluationStore::Reranker& rera
   return {flags.depth, reranker.declared->combination};
 }
 
+// Adds to `differences` a line for each query whose lists are not the same digit for digit.
 absl::StatusOr<Agreement> CompareDirection(const CompareFlags& flags, const EvaluationStore& store,
-                                           Direction direction, Ranker* live, Progress* progress,
+                                           Direction direction, Ranker* live,
+                                           std::string* differences, Progress* progress,
                                            const CallContext& call) {
   const std::vector<EvaluationQuery> queries =
       Sample(store.relevance().Queries(direction), flags.limit);
@@ -72,13 +80,17 @@ absl::StatusOr<Agreement> CompareDirection(const CompareFlags& flags, const Eval
   StoreRanker expected(&store);
   progress->Begin(absl::StrCat("compare ", DirectionName(direction)), "queries",
                   static_cast<int64_t>(queries.size()));
+  std::function<void(const ComparedLists&)> see;
+  if (!flags.differences.empty()) {
+    see = [differences](const ComparedLists& lists) { *differences += DifferenceLine(lists); };
+  }
   Agreement total;
   const auto batch_size = static_cast<size_t>(expected.batch_size());
   for (size_t begin = 0; begin < queries.size(); begin += batch_size) {
     const auto batch = absl::MakeConstSpan(queries).subspan(begin, batch_size);
-    ASSIGN_OR_RETURN(
-        const Agreement agreement,
-        CompareRankers({direction, batch, {&method, 1}, kListLength}, grid, &expected, live, call));
+    ASSIGN_OR_RETURN(const Agreement agreement,
+                     CompareRankers({direction, batch, {&method, 1}, kListLength}, grid, &expected,
+                                    live, call, see));
     total.Add(agreement);
     progress->Advance(static_cast<int64_t>(batch.size()));
   }
@@ -119,7 +131,7 @@ absl::StatusOr<bool> Compare(const CompareFlags& flags, const Console& console) 
   ASSIGN_OR_RETURN(OpenedStore opened, OpenStore(flags.store, call));
   const std::unique_ptr<SearchClient> client = MakeGrpcSearchClient(flags.fleet.router);
   LiveRankerOptions live_options = flags.fleet.RankerOptions(*opened.store);
-  EvaluationStoreOptions options = flags.store.options;
+  EvaluationStoreOptions options = flags.store.StoreOptions();
   ASSIGN_OR_RETURN(options.precisions, PrecisionsOf(flags, *opened.store, client.get(), call));
   if (!(options.precisions == StorePrecisions())) {
     opened.store.reset();
@@ -130,11 +142,16 @@ absl::StatusOr<bool> Compare(const CompareFlags& flags, const Console& console) 
   LiveRanker live(client.get(), live_options);
   Progress progress(Progress::OnStandardError(), Clock::Real());
   bool agrees = true;
+  std::string differences;
   for (const Direction direction : flags.store.Directions()) {
-    ASSIGN_OR_RETURN(const Agreement agreement,
-                     CompareDirection(flags, *opened.store, direction, &live, &progress, call));
+    ASSIGN_OR_RETURN(
+        const Agreement agreement,
+        CompareDirection(flags, *opened.store, direction, &live, &differences, &progress, call));
     console.out << AgreementText(direction, agreement);
     agrees = agrees && agreement.agrees();
+  }
+  if (!flags.differences.empty()) {
+    RETURN_IF_ERROR(WriteFileAtomically(flags.differences, differences));
   }
   return agrees;
 }
@@ -142,12 +159,17 @@ absl::StatusOr<bool> Compare(const CompareFlags& flags, const Console& console) 
 }  // namespace
 
 absl::StatusOr<Agreement> CompareRankers(const RankRequest& request, float grid, Ranker* expected,
-                                         Ranker* actual, const CallContext& call) {
+                                         Ranker* actual, const CallContext& call,
+                                         const std::function<void(const ComparedLists&)>& see) {
   ASSIGN_OR_RETURN(const Rankings expected_lists, expected->Rank(request, call));
   ASSIGN_OR_RETURN(const Rankings actual_lists, actual->Rank(request, call));
   Agreement total;
   for (size_t q = 0; q < request.queries.size(); ++q) {
     Agreement agreement = CompareHits(expected_lists[q][0], actual_lists[q][0], grid);
+    if (see != nullptr) {
+      see({request.direction, request.queries[q], expected_lists[q][0], actual_lists[q][0],
+           agreement});
+    }
     if (!agreement.agrees()) {
       agreement.first_problem =
           absl::StrCat("query '", request.queries[q].item_id, "': ", agreement.first_problem);
@@ -170,7 +192,6 @@ int RunCompare(const std::vector<std::string>& args, const Console& console) {
     usable = absl::InvalidArgumentError(absl::StrCat("'", words[0], "' is no flag"));
   }
   if (!usable.ok()) return UsageError(kCompareCommand, std::string(usable.message()), console);
-
   const absl::StatusOr<bool> agrees = Compare(flags, console);
   if (!agrees.ok()) return Fail(agrees.status(), console);
   return *agrees ? kSuccess : kFailure;

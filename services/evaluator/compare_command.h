@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_SERVICES_EVALUATOR_COMPARE_COMMAND_H_
 #define SIGHTLINE_SERVICES_EVALUATOR_COMPARE_COMMAND_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "common/config/command.h"
 #include "common/evaluation/agreement.h"
 #include "common/evaluation/ranker.h"
+#include "services/evaluator/differences.h"
 
 namespace sightline {
 
@@ -21,9 +23,11 @@ inline constexpr Command kCompareCommand = {
     RunCompare};
 
 // Puts the queries through both, batch by batch.  `request` has one method, and `grid` is
-// that of its scores (GridOf).  The errors of either.
-absl::StatusOr<Agreement> CompareRankers(const RankRequest& request, float grid, Ranker* expected,
-                                         Ranker* actual, const CallContext& call);
+// that of its scores (GridOf).  `see`, unless it is null, is called with each pair of lists.  The
+// errors of either.
+absl::StatusOr<Agreement> CompareRankers(
+    const RankRequest& request, float grid, Ranker* expected, Ranker* actual,
+    const CallContext& call, const std::function<void(const ComparedLists&)>& see = nullptr);
 
 }  // namespace sightline
 

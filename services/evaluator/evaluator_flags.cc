@@ -16,6 +16,8 @@ namespace {
 constexpr char kTextToImage[] = "text-to-image";
 constexpr char kImageToText[] = "image-to-text";
 constexpr char kBoth[] = "both";
+constexpr char kFirstCaption[] = "first";
+constexpr char kAllCaptions[] = "all";
 
 // What `parse` reads between commas, none twice.
 template <typename T, typename Parse>
@@ -56,17 +58,39 @@ void StoreFlags::DefinePrecision(Flags* flags, absl::string_view help) {
   flags->String("precision", "NAME", help, &precision);
 }
 
+void StoreFlags::DefineCaptions(Flags* flags) {
+  flags->String("captions", "WHICH",
+                "first: a picture's first caption asks, and whatever has it is right; all: every "
+                "caption asks, and its own picture alone is right, as the papers count; default "
+                "first",
+                &captions);
+}
+
 absl::Status StoreFlags::Check() const {
   if (options.store.empty()) return absl::InvalidArgumentError("give --store DIR");
   if (precision != "float32" && precision != "bfloat16" && precision != "int8") {
     return absl::InvalidArgumentError(
         absl::StrCat("--precision: '", precision, "' is not float32, bfloat16 or int8"));
   }
+  if (captions != kFirstCaption && captions != kAllCaptions) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--captions: '", captions, "' is not ", kFirstCaption, " or ", kAllCaptions));
+  }
   if (direction == kTextToImage || direction == kImageToText || direction == kBoth) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("--direction: '", direction, "' is not ",
                                                  kTextToImage, ", ", kImageToText, " or ", kBoth));
+}
+
+bool StoreFlags::every_caption() const {
+  return captions == kAllCaptions;
+}
+
+EvaluationStoreOptions StoreFlags::StoreOptions() const {
+  EvaluationStoreOptions with_rule = options;
+  with_rule.rule = every_caption() ? RelevanceRule::kOwn : RelevanceRule::kSameWords;
+  return with_rule;
 }
 
 std::vector<Direction> StoreFlags::Directions() const {
@@ -138,7 +162,7 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext
   UseSingleThreadedTorch();
   OpenedStore opened;
   opened.pool = std::make_unique<ComputePool>(flags.threads);
-  EvaluationStoreOptions options = flags.options;
+  EvaluationStoreOptions options = flags.StoreOptions();
   options.precisions = StorePrecisions::All(flags.precision);
   ASSIGN_OR_RETURN(opened.store, EvaluationStore::Open(options, opened.pool.get(), call));
   return opened;

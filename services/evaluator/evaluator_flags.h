@@ -24,13 +24,19 @@ struct StoreFlags {
   EvaluationStoreOptions options;
   std::string precision = "float32";  // of all models
   std::string direction = "both";
+  std::string captions = "first";  // which ask
   int threads = UsableCores();
 
   void Define(Flags* flags);
   // For commands in which not the fleet says what is computed in.
   void DefinePrecision(Flags* flags, absl::string_view help);
-  // InvalidArgument without --store, or with an unknown direction or precision.
+  // For commands whose captions may all ask.
+  void DefineCaptions(Flags* flags);
+  // InvalidArgument without --store, or with an unknown direction, precision or choice of captions.
   absl::Status Check() const;
+  bool every_caption() const;
+  // With the rule that follows from which captions ask; in float32.
+  EvaluationStoreOptions StoreOptions() const;
   std::vector<Direction> Directions() const;
 };
 

@@ -25,9 +25,6 @@ namespace {
 // "At depth 20 and 50 together": at 10, R@10 is retrieval's.
 constexpr int kChoiceDepths[] = {20, 50};
 
-constexpr char kFirstCaption[] = "first";
-constexpr char kAllCaptions[] = "all";
-
 struct MeasureFlags {
   StoreFlags store;
   FleetFlags fleet;
@@ -36,7 +33,6 @@ struct MeasureFlags {
   std::string depths = "10,20,50";
   std::string lambdas = "0.1,0.3,0.5,0.7,0.9";
   std::string json;
-  std::string captions = kFirstCaption;
   int64_t limit = 0;  // all
   BootstrapOptions bootstrap;
   bool all = false;
@@ -54,11 +50,7 @@ struct MeasureFlags {
                    "measure this one: train, validation or held_out; repeatable, or with commas "
                    "between; default: all three",
                    &split);
-    flags->String("captions", "WHICH",
-                  "first: a picture's first caption asks, and whatever has it is right; all: every "
-                  "caption asks, and its own picture alone is right, as the papers count; default "
-                  "first",
-                  &captions);
+    store.DefineCaptions(flags);
     flags->String("depths", "N,...", "candidates to rerank; default 10,20,50", &depths);
     flags->String("lambdas", "L,...",
                   "weights of the retrieval score in both sums; default 0.1,0.3,0.5,0.7,0.9",
@@ -129,10 +121,6 @@ absl::Status CheckChoice(const MeasureFlags& flags, const MeasurePlan& plan) {
 absl::StatusOr<MeasurePlan> MakePlan(const MeasureFlags& flags) {
   RETURN_IF_ERROR(flags.store.Check());
   RETURN_IF_ERROR(flags.fleet.Check());
-  if (flags.captions != kFirstCaption && flags.captions != kAllCaptions) {
-    return absl::InvalidArgumentError(absl::StrCat("--captions: '", flags.captions, "' is not ",
-                                                   kFirstCaption, " or ", kAllCaptions));
-  }
   if (flags.fleet.router.empty() && (!flags.fleet.recall.empty() || flags.fleet.effort)) {
     return absl::InvalidArgumentError(
         "--recall and --effort are for a fleet; this process compares all items. Give --router");
@@ -223,7 +211,7 @@ class MeasureRun {
     report.images = Describe(*opened_.store, Direction::kTextToImage);
     report.captions = Describe(*opened_.store, Direction::kImageToText);
     report.language = flags_.store.options.language;
-    report.every_caption = flags_.captions == kAllCaptions;
+    report.every_caption = flags_.store.every_caption();
     report.depths = plan_.depths;
     report.limit = flags_.limit;
     report.bootstrap = flags_.bootstrap;
@@ -284,7 +272,6 @@ int RunMeasure(const std::vector<std::string>& args, const Console& console) {
   if (!plan.ok()) {
     return UsageError(kMeasureCommand, std::string(plan.status().message()), console);
   }
-  if (flags.captions == kAllCaptions) flags.store.options.rule = RelevanceRule::kOwn;
   const CallContext call = CallContext::Unbounded();
   const absl::StatusOr<OpenedStore> opened = OpenStore(flags.store, call);
   if (!opened.ok()) return Fail(opened.status(), console);

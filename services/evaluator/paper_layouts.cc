@@ -14,13 +14,15 @@ constexpr bool kTextsFirst = true, kImagesFirst = false;
 constexpr PaperLayout kLayouts[] = {
     {"lightningdot", "LightningDOT, tables 1 and 2", Rows::kRecalls, kTextsFirst, More::kAverage},
     {"lightningdot_languages", "LightningDOT, table 6", Rows::kMetaAve},
+    {"lightningdot_times", "LightningDOT, tables 3 and 7", Rows::kSpeedups},
     {"retrieve_fast", "Retrieve Fast, Rerank Smart, tables 1, 5, 8 and 9", Rows::kRecalls,
      kImagesFirst},
     {"multi30k", "Retrieve Fast, Rerank Smart, tables 2 and 7", Rows::kLanguages},
-    {"scene_text", "Scene-text aware retrieval, table 1", Rows::kRecalls, kImagesFirst},
+    {"scene_text", "Scene-text aware retrieval, tables 1 to 3", Rows::kRecalls, kImagesFirst},
     {"t_emde", "T-EMDE, table 2", Rows::kRecalls, kTextsFirst, More::kReciprocal},
     {"sgraf", "SGRAF", Rows::kRecalls, kTextsFirst, More::kSum},
     {"vldeformer", "VLDeformer, tables 2 and 3", Rows::kRecalls, kTextsFirst},
+    {"vldeformer_times", "VLDeformer, table 4", Rows::kSpreads},
 };
 
 }  // namespace

@@ -21,6 +21,8 @@ struct PaperLayout {
     kRecalls,    // R@K as a/b/c, a table for each part
     kLanguages,  // AR (mR) by language, their mean, and the mean without English
     kMetaAve,    // AR by language, and Meta-Ave
+    kSpeedups,   // time of a query, and how many times faster than the first method's
+    kSpreads,    // mean, least, most, 95 % and 99.99 % of the times of queries
   };
 
   absl::string_view name;
@@ -28,6 +30,10 @@ struct PaperLayout {
   Rows rows;
   bool image_to_text_first = true;
   More more = More::kNothing;
+
+  // Which have one table, whatever parts there are.
+  bool of_languages() const { return rows == Rows::kLanguages || rows == Rows::kMetaAve; }
+  bool of_times() const { return rows == Rows::kSpeedups || rows == Rows::kSpreads; }
 };
 
 // The layout of that name.  InvalidArgument, with all names, if there is none.

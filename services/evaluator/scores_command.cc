@@ -15,10 +15,13 @@
 #include "common/bundle/named_bundle.h"
 #include "common/config/table.h"
 #include "common/evaluation/corpus_scores.h"
+#include "common/evaluation/evaluation_pool.h"
 #include "common/evaluation/score_file.h"
 #include "common/evaluation/score_file_writer.h"
+#include "common/evaluation/score_timing.h"
 #include "common/log/progress.h"
 #include "common/models/inference.h"
+#include "services/evaluator/scored_corpus.h"
 #include "services/evaluator/scores_flags.h"
 
 namespace sightline {
@@ -35,6 +38,14 @@ std::string SumOf(const ChosenPairs& pairs) {
   return sum.Hex();
 }
 
+nlohmann::json SpreadJson(const TimeSpread& spread) {
+  return {{"mean", spread.mean},
+          {"min", spread.least},
+          {"max", spread.most},
+          {"p95", spread.p95},
+          {"p99_99", spread.p99_99}};
+}
+
 class ScoresRun {
  public:
   ScoresRun(const ScoresFlags& flags, const ScoresPlan& plan)
@@ -43,9 +54,12 @@ class ScoresRun {
         threads_(flags.threads),
         progress_(Progress::OnStandardError(), Clock::Real()) {}
 
-  absl::StatusOr<std::string> Run() {
-    ASSIGN_OR_RETURN(corpus_, OpenScoredCorpus(flags_, plan_));
-    items_ = MatrixItemsOf(*corpus_);
+  // What it says to people.  To `err` goes what they should know before hours of work.
+  absl::StatusOr<std::string> Run(std::ostream& err) {
+    ASSIGN_OR_RETURN(ScoredCorpus corpus, OpenScoredCorpus(flags_, plan_));
+    corpus_ = std::move(corpus.pairs);
+    items_ = std::move(corpus.items);
+    err << PoolsNote(plan_.protocol, items_);
     RETURN_IF_ERROR(LoadOne());
     RETURN_IF_ERROR(Choose());
     RETURN_IF_ERROR(MakeScorer());
@@ -58,6 +72,12 @@ class ScoresRun {
  private:
   absl::Status LoadOne() {
     ASSIGN_OR_RETURN(const ModelBundle bundle, OpenNamedBundle(flags_.store, flags_.model));
+    if ((flags_.without_regions || flags_.without_words) && !bundle.manifest.has_scene_text()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flags_.without_regions ? "--without-regions" : "--without-words",
+                       " is for models that read words in pictures, beside regions; model ",
+                       bundle.id, " does not"));
+    }
     ModelOptions options;
     options.pool = &threads_;
     options.deterministic = flags_.deterministic;
@@ -95,13 +115,17 @@ class ScoresRun {
 
   absl::Status MakeScorer() {
     const CallContext call = CallContext::Unbounded();
+    ScorerOptions options;
+    options.shows_regions = !flags_.without_regions;
+    options.shows_words = !flags_.without_words;
+    options.timed_pairs = flags_.timed_pairs;
     if (plan_.by == ScoredBy::kEmbeddings) {
-      ASSIGN_OR_RETURN(scorer_,
-                       ScoreByEmbeddings(*model_, *corpus_, &threads_, &start_costs_, call));
+      ASSIGN_OR_RETURN(
+          scorer_, ScoreByEmbeddings(*model_, *corpus_, options, &threads_, &start_costs_, call));
     } else {
       if (chosen_.has_value()) chosen_sum_ = SumOf(*chosen_);
-      ASSIGN_OR_RETURN(scorer_,
-                       ScoreByPairs(*model_, *corpus_, std::move(chosen_), &start_costs_, call));
+      ASSIGN_OR_RETURN(scorer_, ScoreByPairs(*model_, *corpus_, options, std::move(chosen_),
+                                             &start_costs_, call));
     }
     return absl::OkStatus();
   }
@@ -110,7 +134,9 @@ class ScoresRun {
   std::string Job() const {
     std::string job =
         absl::StrCat("model ", model_->id(), " by ", flags_.by, " in ", flags_.precision,
-                     flags_.deterministic ? " one by one" : "", " on ", corpus_->Digest());
+                     flags_.deterministic ? " one by one" : "", " on ", corpus_->Digest(),
+                     flags_.without_regions ? " without regions" : "",
+                     flags_.without_words ? " without words" : "");
     if (chosen_sum_.empty()) return job;
     return absl::StrCat(job, ", the pairs ", chosen_sum_);
   }
@@ -137,7 +163,7 @@ class ScoresRun {
     return writer->Commit();
   }
 
-  // The median of captions that come one at a time, evenly spread.
+  // Captions that come one at a time, evenly spread.
   absl::Status TimeQueries() {
     const int64_t count = std::min<int64_t>(flags_.timed_queries, corpus_->caption_count());
     if (count == 0) return absl::OkStatus();
@@ -153,6 +179,9 @@ class ScoresRun {
       progress_.Advance(1);
     }
     progress_.End();
+    std::vector<double> seconds;
+    for (const TimedQuery& time : times) seconds.push_back(time.seconds);
+    spread_ = SpreadOf(std::move(seconds));
     const auto middle = times.begin() + static_cast<int64_t>(times.size()) / 2;
     std::nth_element(
         times.begin(), middle, times.end(),
@@ -168,6 +197,8 @@ class ScoresRun {
                            {"model", model_->id()},
                            {"by", flags_.by},
                            {"precision", flags_.precision},
+                           {"regions", !flags_.without_regions},
+                           {"words", !flags_.without_words},
                            {"threads", flags_.threads},
                            {"pictures", corpus_->picture_count()},
                            {"captions", corpus_->caption_count()}};
@@ -182,6 +213,7 @@ class ScoresRun {
     if (time_.has_value()) {
       json["seconds_per_query"] = time_->seconds;
       json["pairs_per_query"] = time_->needed_pairs;
+      json["query_seconds"] = SpreadJson(spread_);
       if (Extrapolated()) json["extrapolated_from"] = time_->pairs;
     }
     return json.dump(2) + "\n";
@@ -215,7 +247,8 @@ class ScoresRun {
   std::string chosen_sum_;  // of the pairs, if not all are scored
   std::unique_ptr<CorpusScorer> scorer_;
   ScoreCosts start_costs_, costs_;
-  absl::optional<TimedQuery> time_;
+  absl::optional<TimedQuery> time_;  // the median
+  TimeSpread spread_;
 };
 
 }  // namespace
@@ -236,7 +269,7 @@ int RunScores(const std::vector<std::string>& args, const Console& console) {
   }
   ComputePool::SingleThreadedLibraries();
   UseSingleThreadedTorch();
-  const absl::StatusOr<std::string> summary = ScoresRun(flags, *plan).Run();
+  const absl::StatusOr<std::string> summary = ScoresRun(flags, *plan).Run(console.err);
   if (!summary.ok()) return Fail(summary.status(), console);
   console.out << *summary;
   return kSuccess;

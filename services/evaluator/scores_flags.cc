@@ -1,16 +1,10 @@
 #include "services/evaluator/scores_flags.h"
 
-#include <utility>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
-#include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
-#include "common/dataset/open_corpus.h"
 
 namespace sightline {
 namespace {
@@ -41,15 +35,6 @@ absl::StatusOr<ScoredBy> ParseBy(const std::string& name) {
                    "cross-encoder's scores)"));
 }
 
-std::vector<std::string> Languages(const ScoresFlags& flags) {
-  std::vector<std::string> languages;
-  for (const std::string& list : flags.languages) {
-    for (const absl::string_view code : absl::StrSplit(list, ',')) languages.emplace_back(code);
-  }
-  if (languages.empty()) languages.emplace_back("en");
-  return languages;
-}
-
 }  // namespace
 
 void ScoresFlags::Define(Flags* flags) {
@@ -68,6 +53,13 @@ void ScoresFlags::Define(Flags* flags) {
   flags->String("protocol", "NAME",
                 "with --by pairs: score pairs within its pools alone, as of tables; default whole",
                 &protocol);
+  flags->String("families", "FILE",
+                "a picture, a tab and its family a line: what intervals draw together; default: "
+                "each alone",
+                &families);
+  flags->Switch("without-regions", "of a model that reads words in pictures: show it these alone",
+                &without_regions);
+  flags->Switch("without-words", "of such a model: show it the regions alone", &without_words);
   flags->Switch("languages-apart",
                 "take --candidates in each language apart, as tables --languages each",
                 &languages_apart);
@@ -76,6 +68,10 @@ void ScoresFlags::Define(Flags* flags) {
                 "what its rows and columns are; default pairs.jsonl beside --out", &pairs);
   flags->Int("time-queries", "captions that are timed one at a time; default 20, 0: none", 0,
              100'000, &timed_queries);
+  flags->Int("timed-pairs",
+             "of a cross-encoder, with which a caption is timed; if it needs more, its time is "
+             "extrapolated; default 1000",
+             1, 1'000'000'000, &timed_pairs);
   flags->Switch("time-only", "score nothing but the captions that are timed; no matrix",
                 &time_only);
   flags->String("precision", "NAME", "of the model: float32, bfloat16, int8; default float32",
@@ -99,6 +95,10 @@ absl::StatusOr<ScoresPlan> PlanScores(const ScoresFlags& flags) {
   if (plan.by == ScoredBy::kEmbeddings && plan.protocol.kind != PoolKind::kWhole) {
     return absl::InvalidArgumentError("--protocol is for --by pairs; embeddings score all pairs");
   }
+  if (flags.without_regions && flags.without_words) {
+    return absl::InvalidArgumentError(
+        "--without-regions and --without-words leave nothing of a picture");
+  }
   if (flags.languages_apart && flags.candidates.empty()) {
     return absl::InvalidArgumentError("--languages-apart is for --candidates");
   }
@@ -112,28 +112,6 @@ absl::StatusOr<ScoresPlan> PlanScores(const ScoresFlags& flags) {
                               "pairs.jsonl");
   }
   return plan;
-}
-
-absl::StatusOr<std::unique_ptr<PairCorpus>> OpenScoredCorpus(const ScoresFlags& flags,
-                                                             const ScoresPlan& plan) {
-  PairCorpusOptions options;
-  options.languages = Languages(flags);
-  options.captions_per_picture = flags.captions_per_picture;
-  options.keeps_captionless = true;  // distractors
-  if (plan.split.has_value()) {
-    options.wanted = [split = *plan.split](const CorpusItem& item) {
-      return item.split.value_or(SplitOfItem(item.item_id)) == split;
-    };
-  }
-  std::vector<std::unique_ptr<CorpusReader>> readers;
-  for (const std::string& list : flags.corpora) {
-    ASSIGN_OR_RETURN(std::vector<CorpusSpec> specs, Within("--corpus", ParseCorpora(list)));
-    for (CorpusSpec& spec : specs) {
-      spec.languages = options.languages;
-      ASSIGN_OR_RETURN(readers.emplace_back(), OpenCorpus(spec));
-    }
-  }
-  return PairCorpus::Open(std::move(readers), options);
 }
 
 }  // namespace sightline

@@ -2,7 +2,7 @@
 #ifndef SIGHTLINE_SERVICES_EVALUATOR_SCORES_FLAGS_H_
 #define SIGHTLINE_SERVICES_EVALUATOR_SCORES_FLAGS_H_
 
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,13 +11,13 @@
 #include "common/base/usable_cores.h"
 #include "common/config/command_line.h"
 #include "common/dataset/splits.h"
+#include "common/evaluation/corpus_scores.h"
 #include "common/evaluation/evaluation_pool.h"
-#include "common/training/pair_corpus.h"
 
 namespace sightline {
 
 struct ScoresFlags {
-  std::string model, store, split, by, out, pairs, candidates;
+  std::string model, store, split, by, out, pairs, candidates, families;
   std::vector<std::string> corpora, languages;
   std::string protocol = "whole";
   std::string precision = "float32";
@@ -25,8 +25,11 @@ struct ScoresFlags {
   int depth = 20;
   bool languages_apart = false;
   bool deterministic = false;
+  bool without_regions = false;
+  bool without_words = false;
   bool time_only = false;
   int timed_queries = 20;
+  int64_t timed_pairs = ScorerOptions().timed_pairs;
   int threads = UsableCores();
 
   void Define(Flags* flags);
@@ -44,11 +47,6 @@ struct ScoresPlan {
 
 // InvalidArgument says what is wrong with which flag.
 absl::StatusOr<ScoresPlan> PlanScores(const ScoresFlags& flags);
-
-// The pictures and captions that are scored.  InvalidArgument for corpora that --corpus does not
-// name rightly; errors as PairCorpus::Open.
-absl::StatusOr<std::unique_ptr<PairCorpus>> OpenScoredCorpus(const ScoresFlags& flags,
-                                                             const ScoresPlan& plan);
 
 }  // namespace sightline
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <ostream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
+#include "common/evaluation/evaluation_pool.h"
 #include "common/evaluation/matrix_items.h"
 #include "common/evaluation/score_file.h"
 #include "common/evaluation/score_timing.h"
@@ -22,6 +24,20 @@ namespace {
 
 constexpr int64_t kMostTimingBytes = 1 << 16;
 
+using MeasuredRun = std::vector<std::vector<QueryMeasures>>;  // [method][query]
+
+// One run's share of the mean of `runs`.
+void AddRun(const MeasuredRun& run, size_t runs, MeasuredRun* mean) {
+  if (mean->empty()) mean->assign(run.size(), std::vector<QueryMeasures>(run[0].size()));
+  for (size_t m = 0; m < run.size(); ++m) {
+    for (size_t q = 0; q < run[m].size(); ++q) {
+      for (size_t i = 0; i < run[m][q].size(); ++i) {
+        (*mean)[m][q][i] += run[m][q][i] / static_cast<double>(runs);
+      }
+    }
+  }
+}
+
 class TablesRun {
  public:
   TablesRun(const TablesFlags& flags, const TablesPlan& plan)
@@ -30,8 +46,10 @@ class TablesRun {
         threads_(flags.threads),
         progress_(Progress::OnStandardError(), Clock::Real()) {}
 
-  absl::StatusOr<TablesReport> Run() {
+  // To `err` goes what people should know of the pools.
+  absl::StatusOr<TablesReport> Run(std::ostream& err) {
     RETURN_IF_ERROR(Read());
+    err << PoolsNote(plan_.protocol, items_);
     ASSIGN_OR_RETURN(const std::vector<TablePart> parts, MakeParts());
     TablesReport report = Begun(parts);
     std::vector<MethodOutcome> outcomes;
@@ -39,7 +57,8 @@ class TablesRun {
     for (const TablesPlan::Policy& policy : plan_.policies) {
       RETURN_IF_ERROR(Measure(policy, parts, &outcomes));
       for (const Method& method : policy.methods) {
-        report.rankings.push_back({policy.name, method, TimeOf(policy, method)});
+        report.rankings.push_back(
+            {policy.name, method, TimeOf(policy, method), static_cast<int>(policy.runs.size())});
       }
     }
     progress_.End();
@@ -115,8 +134,19 @@ class TablesRun {
     timings_[name] = {said};
   }
 
+  // The mean of its runs; nothing where one's is not known.
   absl::optional<QueryTime> TimeOf(const TablesPlan::Policy& policy, const Method& method) const {
-    const auto retrieval = timings_.find(policy.retrieval), rerank = timings_.find(policy.rerank);
+    std::vector<QueryTime> times;
+    for (const TablesPlan::Stages& run : policy.runs) {
+      const absl::optional<QueryTime> time = TimeOf(run, method);
+      if (!time.has_value()) return absl::nullopt;
+      times.push_back(*time);
+    }
+    return MeanTime(times);
+  }
+
+  absl::optional<QueryTime> TimeOf(const TablesPlan::Stages& run, const Method& method) const {
+    const auto retrieval = timings_.find(run.retrieval), rerank = timings_.find(run.rerank);
     if (retrieval == timings_.end()) return absl::nullopt;
     if (method.depth > 0 && rerank == timings_.end()) return absl::nullopt;
     return TimeOfQuery(retrieval->second,
@@ -155,16 +185,12 @@ class TablesRun {
   // Adds the outcomes of each method of the policy.
   absl::Status Measure(const TablesPlan::Policy& policy, const std::vector<TablePart>& parts,
                        std::vector<MethodOutcome>* outcomes) {
-    const MatrixPolicy ranking = {&scores_.at(policy.retrieval),
-                                  policy.rerank.empty() ? nullptr : &scores_.at(policy.rerank),
-                                  plan_.rerank_kind, policy.methods};
     std::vector<MethodOutcome> own(policy.methods.size(), MethodOutcome(parts.size()));
     for (size_t part = 0; part < parts.size(); ++part) {
       for (const EvaluationPool& pool : parts[part].pools) {
         for (MethodOutcome& outcome : own) outcome[part].emplace_back();
         for (const Direction direction : {Direction::kTextToImage, Direction::kImageToText}) {
-          ASSIGN_OR_RETURN(auto measured, MeasurePolicy(ranking, direction, pool, items_,
-                                                        plan_.measure, &threads_));
+          ASSIGN_OR_RETURN(MeasuredRun measured, MeanOfRuns(policy, direction, pool));
           for (size_t m = 0; m < own.size(); ++m) {
             own[m][part].back().of(direction) = std::move(measured[m]);
           }
@@ -174,6 +200,22 @@ class TablesRun {
     }
     for (MethodOutcome& outcome : own) outcomes->push_back(std::move(outcome));
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<MeasuredRun> MeanOfRuns(const TablesPlan::Policy& policy, Direction direction,
+                                         const EvaluationPool& pool) {
+    MeasuredRun mean;
+    for (const TablesPlan::Stages& run : policy.runs) {
+      const MatrixPolicy ranking = {&scores_.at(run.retrieval),
+                                    run.rerank.empty() ? nullptr : &scores_.at(run.rerank),
+                                    plan_.rerank_kind, policy.methods};
+      ASSIGN_OR_RETURN(MeasuredRun measured,
+                       MeasurePolicy(ranking, direction, pool, items_, plan_.measure, &threads_));
+      // A run alone stays what it is, to the last digit.
+      if (policy.runs.size() == 1) return measured;
+      AddRun(measured, policy.runs.size(), &mean);
+    }
+    return mean;
   }
 
   const TablesFlags& flags_;
@@ -206,7 +248,7 @@ int RunTables(const std::vector<std::string>& args, const Console& console) {
   if (!plan.ok()) {
     return UsageError(kTablesCommand, std::string(plan.status().message()), console);
   }
-  const absl::StatusOr<TablesReport> report = TablesRun(flags, *plan).Run();
+  const absl::StatusOr<TablesReport> report = TablesRun(flags, *plan).Run(console.err);
   if (!report.ok()) return Fail(report.status(), console);
   console.out << TablesText(*report);
   absl::Status written = Write(flags.json, TablesJson(*report));

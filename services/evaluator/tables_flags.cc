@@ -1,6 +1,7 @@
 #include "services/evaluator/tables_flags.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -63,21 +64,56 @@ absl::Status PlanScores(const TablesFlags& flags, TablesPlan* plan, std::set<std
   return absl::OkStatus();
 }
 
+absl::StatusOr<TablesPlan::Stages> PlanStages(const std::string& text,
+                                              const std::set<std::string>& known) {
+  std::pair<std::string, std::string> scores = absl::StrSplit(text, absl::MaxSplits(':', 1));
+  const bool two = text.find(':') != std::string::npos;
+  if (known.count(scores.first) > 0 && (!two || known.count(scores.second) > 0)) {
+    return TablesPlan::Stages{scores.first, scores.second};
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is neither the name of a matrix or ensemble nor two such, A:B"));
+}
+
+// What ranks, by the names that --runs gives.
+using NamedRuns = std::map<std::string, std::vector<TablesPlan::Stages>>;
+
+absl::StatusOr<NamedRuns> PlanRuns(const TablesFlags& flags, const std::set<std::string>& known) {
+  NamedRuns runs;
+  std::set<std::string> names = known;
+  for (const std::string& text : flags.runs) {
+    ASSIGN_OR_RETURN(const auto named, Within("--runs", NamedValue(text, &names)));
+    std::vector<TablesPlan::Stages>& own = runs[named.first];
+    const std::vector<std::string> texts = absl::StrSplit(named.second, '+');
+    for (const std::string& run : texts) {
+      ASSIGN_OR_RETURN(own.emplace_back(), Within("--runs", PlanStages(run, known)));
+      if (own.back().rerank.empty() == own.front().rerank.empty()) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--runs: '", named.second, "' reranks in some runs alone; give A+B, or A:C+B:D"));
+    }
+  }
+  return runs;
+}
+
 absl::StatusOr<TablesPlan::Policy> PlanPolicy(const std::string& name,
                                               const std::set<std::string>& known,
+                                              const NamedRuns& runs,
                                               const std::vector<Method>& methods) {
-  std::pair<std::string, std::string> scores = absl::StrSplit(name, absl::MaxSplits(':', 1));
-  const bool two = name.find(':') != std::string::npos;
-  if (known.count(scores.first) == 0 || (two && known.count(scores.second) == 0)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--policies: '", name, "' is neither the name of a matrix or ensemble nor two such, A:B"));
+  TablesPlan::Policy policy;
+  policy.name = name;
+  const auto several = runs.find(name);
+  if (several != runs.end()) {
+    policy.runs = several->second;
+  } else {
+    ASSIGN_OR_RETURN(policy.runs.emplace_back(), Within("--policies", PlanStages(name, known)));
   }
-  return TablesPlan::Policy{name, scores.first, scores.second,
-                            two ? methods : std::vector<Method>{Method()}};
+  policy.methods = policy.runs.front().rerank.empty() ? std::vector<Method>{Method()} : methods;
+  return policy;
 }
 
 absl::Status PlanPolicies(const TablesFlags& flags, const std::set<std::string>& known,
                           TablesPlan* plan) {
+  ASSIGN_OR_RETURN(const NamedRuns runs, PlanRuns(flags, known));
   ASSIGN_OR_RETURN(const std::vector<int> depths,
                    ParseNumbers("depths", flags.depths, 1, limits::kMaxHits));
   std::vector<float> lambdas;
@@ -90,13 +126,14 @@ absl::Status PlanPolicies(const TablesFlags& flags, const std::set<std::string>&
   if (names.empty()) {
     for (const TablesPlan::Matrix& matrix : plan->matrices) names.push_back(matrix.name);
     for (const TablesPlan::Ensemble& ensemble : plan->ensembles) names.push_back(ensemble.name);
+    for (const auto& [name, stages] : runs) names.push_back(name);
   }
   std::set<std::string> seen;
   for (const std::string& name : names) {
     if (!seen.insert(name).second) {
       return absl::InvalidArgumentError(absl::StrCat("--policies: '", name, "' is given twice"));
     }
-    ASSIGN_OR_RETURN(TablesPlan::Policy policy, PlanPolicy(name, known, methods));
+    ASSIGN_OR_RETURN(TablesPlan::Policy policy, PlanPolicy(name, known, runs, methods));
     plan->policies.push_back(std::move(policy));
   }
   return absl::OkStatus();
@@ -125,7 +162,7 @@ absl::Status PlanLanguages(const TablesFlags& flags, TablesPlan* plan) {
 absl::Status PlanLayouts(const TablesFlags& flags, TablesPlan* plan) {
   for (const std::string& name : Words(flags.layouts)) {
     ASSIGN_OR_RETURN(const PaperLayout* const layout, Within("--layout", FindLayout(name)));
-    if (layout->rows != PaperLayout::Rows::kRecalls && plan->languages.empty()) {
+    if (layout->of_languages() && plan->languages.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--layout: ", name, " has a column for each language; give --languages"));
     }
@@ -161,13 +198,18 @@ void TablesFlags::Define(Flags* flags) {
                  &matrices);
   flags->String("pairs", "FILE.jsonl", "what rows and columns are", &pairs);
   flags->Strings("ensemble", "NAME=A+B", "the mean of these matrices; repeatable", &ensembles);
+  flags->Strings(
+      "runs", "NAME=P+Q",
+      "a policy whose results are the mean of these, runs of one method: A+B or A:C+B:D; "
+      "repeatable",
+      &runs);
   flags->Strings("policies", "A,A:B,...",
                  "what ranks: scores alone, or the best by A reranked by B; the first is what the "
-                 "others are compared with; default: all scores alone",
+                 "others are compared with; default: all scores alone, and all --runs",
                  &policies);
   flags->String("protocol", "NAME",
                 "whole (default), coco_5k, flickr_1k, coco_1k_folds, folds:N, list:FILE, "
-                "distractors:FILE, captions:FILE or pools:FILE",
+                "distractors:FILE, captions:FILE, shared_words:N or pools:FILE",
                 &protocol);
   flags->String("depths", "N,...", "candidates to rerank; default 20", &depths);
   flags->String("lambdas", "L,...",

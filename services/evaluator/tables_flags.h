@@ -19,7 +19,7 @@
 namespace sightline {
 
 struct TablesFlags {
-  std::vector<std::string> matrices, ensembles, policies, languages, layouts, seconds;
+  std::vector<std::string> matrices, ensembles, runs, policies, languages, layouts, seconds;
   std::string pairs;
   std::string protocol = "whole";
   std::string depths = "20";
@@ -45,9 +45,13 @@ struct TablesPlan {
     std::string name;
     std::vector<std::string> members;  // names of matrices
   };
-  // "be", or "be:ce": scores by name.
+  // "be", or "be:ce": scores by name; without reranking `rerank` is empty.
+  struct Stages {
+    std::string retrieval, rerank;
+  };
   struct Policy {
-    std::string name, retrieval, rerank;
+    std::string name;
+    std::vector<Stages> runs;  // one; or those of --runs, whose results are averaged
     std::vector<Method> methods;
   };
 

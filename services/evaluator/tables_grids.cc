@@ -1,6 +1,8 @@
 #include "services/evaluator/tables_grids.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -69,6 +71,12 @@ void AddTimeColumns(const TablesReport& report, TableGrid* grid) {
 
 std::string Seconds(double seconds, bool computed) {
   return absl::StrFormat("%.3g%s", seconds, computed ? kComputed : "");
+}
+
+std::string Times(double ratio, bool computed) {
+  const std::string number = ratio < 100 ? absl::StrFormat("%.3g", ratio)
+                                         : WithThousands(static_cast<int64_t>(std::llround(ratio)));
+  return absl::StrCat(number, computed ? kComputed : "");
 }
 
 // With encoding it is what all captions of the part take, one after the other.
@@ -160,6 +168,40 @@ TableGrid LanguagesGrid(const PaperLayout& layout, const TablesReport& report) {
   return grid;
 }
 
+// How many times faster each method is than the first.
+TableGrid SpeedupsGrid(const TablesReport& report) {
+  TableGrid grid = Begun();
+  AddColumn("s a query", &grid);
+  AddColumn(absl::StrCat("x ", RankingText(report.rankings.front())), &grid);
+  const absl::optional<QueryTime>& first = report.rankings.front().time;
+  for (const Ranking& ranking : report.rankings) {
+    std::vector<std::string> cells = FirstCells(ranking);
+    const absl::optional<QueryTime>& time = ranking.time;
+    cells.push_back(time.has_value() ? Seconds(time->seconds, time->computed) : "-");
+    const bool both = time.has_value() && first.has_value() && time->seconds > 0;
+    cells.push_back(both ? Times(first->seconds / time->seconds, first->computed || time->computed)
+                         : "-");
+    grid.rows.push_back(std::move(cells));
+  }
+  return grid;
+}
+
+TableGrid SpreadsGrid(const TablesReport& report) {
+  TableGrid grid = Begun();
+  for (const char* title : {"mean ms", "min", "max", "P95", "P99.99"}) AddColumn(title, &grid);
+  for (const Ranking& ranking : report.rankings) {
+    std::vector<std::string> cells = FirstCells(ranking);
+    const bool known = ranking.time.has_value() && ranking.time->spread.has_value();
+    const TimeSpread spread = known ? *ranking.time->spread : TimeSpread();
+    for (const double seconds :
+         {spread.mean, spread.least, spread.most, spread.p95, spread.p99_99}) {
+      cells.push_back(known ? Seconds(1e3 * seconds, ranking.time->computed) : "-");
+    }
+    grid.rows.push_back(std::move(cells));
+  }
+  return grid;
+}
+
 }  // namespace
 
 absl::string_view ShortName(Direction direction) {
@@ -172,8 +214,10 @@ std::array<Direction, 2> DirectionsInOrder(bool image_to_text_first) {
 }
 
 std::string RankingText(const Ranking& ranking) {
-  if (ranking.method.depth == 0) return ranking.policy;
-  return absl::StrCat(ranking.policy, " ", MethodText(ranking.method));
+  std::string text = ranking.policy;
+  if (ranking.runs > 1) absl::StrAppend(&text, " (mean of ", ranking.runs, ")");
+  if (ranking.method.depth > 0) absl::StrAppend(&text, " ", MethodText(ranking.method));
+  return text;
 }
 
 std::string GridText(const TableGrid& grid) {
@@ -284,6 +328,8 @@ TableGrid LanguageGrid(const TablesReport& report) {
 }
 
 std::vector<TableGrid> LayoutGrids(const PaperLayout& layout, const TablesReport& report) {
+  if (layout.rows == Rows::kSpeedups) return {SpeedupsGrid(report)};
+  if (layout.rows == Rows::kSpreads) return {SpreadsGrid(report)};
   if (layout.rows != Rows::kRecalls) return {LanguagesGrid(layout, report)};
   std::vector<TableGrid> grids;
   for (size_t part = 0; part < report.parts.size(); ++part) {

@@ -31,7 +31,8 @@ TableGrid OtherGrid(const TablesReport& report, size_t part);
 // AR of each language, and Meta-Ave.
 TableGrid LanguageGrid(const TablesReport& report);
 
-// The report's cells in a paper's layout: one table for each part, or one for all languages.
+// The report's cells in a paper's layout: one table for each part, or one for all languages, or of
+// times.
 std::vector<TableGrid> LayoutGrids(const PaperLayout& layout, const TablesReport& report);
 
 // What the times are of, and what their stars say; empty where no time is known.
@@ -42,7 +43,7 @@ std::string TimeNote(const TablesReport& report);
 // The papers' names: TR finds texts, IR images.
 absl::string_view ShortName(Direction direction);
 std::array<Direction, 2> DirectionsInOrder(bool image_to_text_first);
-// "be:ce replace", without the depth.
+// "be:ce replace", "be (mean of 3)", without the depth.
 std::string RankingText(const TablesReport::Ranking& ranking);
 
 }  // namespace sightline

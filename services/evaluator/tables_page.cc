@@ -46,10 +46,19 @@ std::string LanguagesHtml(const TablesReport& report) {
   if (report.parts.size() < 2) return "";
   std::string html;
   for (const PaperLayout* const layout : report.layouts) {
-    if (layout->rows == Rows::kRecalls) continue;
+    if (!layout->of_languages()) continue;
     absl::StrAppend(&html, As(*layout), GridHtml(LayoutGrids(*layout, report).front()));
   }
   return PageSection("languages", "Languages", html + GridHtml(LanguageGrid(report)));
+}
+
+std::string TimesHtml(const TablesReport& report) {
+  std::string html;
+  for (const PaperLayout* const layout : report.layouts) {
+    if (!layout->of_times()) continue;
+    absl::StrAppend(&html, As(*layout), GridHtml(LayoutGrids(*layout, report).front()));
+  }
+  return html.empty() ? "" : PageSection("times", "Times of a query", html);
 }
 
 std::string Head(const TablesReport& report) {
@@ -73,6 +82,7 @@ std::string Head(const TablesReport& report) {
 std::string TablesPage(const TablesReport& report) {
   std::string body = Head(report);
   body += LanguagesHtml(report);
+  body += TimesHtml(report);
   for (size_t part = 0; part < report.parts.size(); ++part) body += PartHtml(report, part);
   return HtmlPage(absl::StrCat("Retrieval, ", report.protocol), body);
 }

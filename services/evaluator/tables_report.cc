@@ -35,11 +35,19 @@ Json ValueJson(const PartRow& row, int index) {
 Json TimeJson(const QueryTime& time) {
   Json json = {{"seconds_per_query", time.seconds}, {"computed", time.computed}};
   if (time.encoding_seconds.has_value()) json["encoding_seconds"] = *time.encoding_seconds;
+  if (time.spread.has_value()) {
+    json["query_seconds"] = {{"mean", time.spread->mean},
+                             {"min", time.spread->least},
+                             {"max", time.spread->most},
+                             {"p95", time.spread->p95},
+                             {"p99_99", time.spread->p99_99}};
+  }
   return json;
 }
 
 Json RankingJson(const Ranking& ranking) {
   Json json = {{"policy", ranking.policy}, {"depth", ranking.method.depth}};
+  if (ranking.runs > 1) json["runs"] = ranking.runs;
   if (ranking.time.has_value()) json["time"] = TimeJson(*ranking.time);
   if (ranking.method.depth == 0) return json;
   const Combination& combination = ranking.method.combination;
@@ -85,7 +93,7 @@ std::string Number(double value) {
 }
 
 std::vector<std::string> CsvTitles() {
-  std::vector<std::string> titles = {"protocol", "language",    "policy",
+  std::vector<std::string> titles = {"protocol", "language",    "runs",  "policy",
                                      "depth",    "combination", "lambda"};
   for (const absl::string_view direction : {"ir", "tr"}) {
     titles.push_back(absl::StrCat(direction, "_query_count"));
@@ -114,6 +122,7 @@ std::vector<std::string> CsvRow(const TablesReport& report, size_t part, size_t 
   std::vector<std::string> fields = {
       Quoted(report.protocol),
       Quoted(report.parts[part].language),
+      absl::StrCat(report.rankings[ranking].runs),
       report.rankings[ranking].policy,
       absl::StrCat(method.depth),
       reranked ? std::string(CombinationKindName(method.combination.kind)) : "",
@@ -154,7 +163,7 @@ std::string InLayout(const PaperLayout& layout, const TablesReport& report) {
   const std::vector<TableGrid> grids = LayoutGrids(layout, report);
   std::string text = absl::StrCat("As in ", layout.paper, "\n");
   for (size_t part = 0; part < grids.size(); ++part) {
-    if (layout.rows == PaperLayout::Rows::kRecalls) {
+    if (!layout.of_languages() && !layout.of_times()) {
       absl::StrAppend(&text, PartTitle(report, part), "\n");
     }
     text += GridText(grids[part]);

@@ -22,6 +22,7 @@ struct TablesReport {
     Method method;
     // Of a caption, among all images of the matrices; nothing where it is not known.
     absl::optional<QueryTime> time = absl::nullopt;
+    int runs = 1;  // that its numbers are the mean of
   };
 
   std::string protocol;

@@ -106,6 +106,7 @@ absl::StatusOr<RegionFileItem> ReadItem(const CorpusReader& reader, const Corpus
   read.line.tags = item.tags;
   read.line.ocr_tokens = item.ocr_tokens;
   read.line.split = item.split;
+  read.line.published_place = item.published_place;
   ASSIGN_OR_RETURN(read.regions, reader.ReadRegions(item, kMaxItemBytes));
   ASSIGN_OR_RETURN(read.soft_labels, reader.ReadSoftLabels(item, kMaxItemBytes));
   RegionSet& regions = read.regions;

@@ -151,6 +151,15 @@ TEST_CASE("one score that is off by more than rounding is found") {
   Perturbed wrong(&live, 1e-4f);
   const auto found = CompareRankers(request, /*grid=*/0, &in_process, &wrong, call);
   REQUIRE(found->differing_lists == 1);
+  int differing = 0;
+  const auto see = [&](const ComparedLists& lists) {
+    if (lists.agreement.agrees()) return;
+    ++differing;
+    REQUIRE(lists.query.item_id == queries[2].item_id);
+    REQUIRE(lists.expected.size() == lists.actual.size());
+  };
+  REQUIRE(CompareRankers(request, /*grid=*/0, &in_process, &wrong, call, see).ok());
+  REQUIRE(differing == 1);
   REQUIRE(
       absl::StrContains(found->first_problem, absl::StrCat("query '", queries[2].item_id, "': ")));
   Perturbed rounded(&live, 1e-6f);
@@ -205,6 +214,14 @@ TEST_CASE(
   const nlohmann::json in_process = measured("own.json", {"--deterministic"});
   const nlohmann::json live = measured("fleet.json", {"--router", fleet.router().address()});
   REQUIRE(in_process["both_directions"][0]["methods"].size() == 7);
+  // No answer has another digit.
+  const std::string differences = Dir().File("differences.jsonl");
+  const Ran compared =
+      RunWith(fleet, {"compare", "--store", Store().path, "--captions", "all", "--deterministic",
+                      "--limit", "0", "--depth", "20", "--differences", differences});
+  INFO(compared.out << compared.err << ReadFile(differences).value_or("no list"));
+  REQUIRE(compared.status == 0);
+  REQUIRE(ReadFile(differences)->empty());
   REQUIRE(live["both_directions"] == in_process["both_directions"]);
   REQUIRE(live["results"] == in_process["results"]);
 }

@@ -217,5 +217,18 @@ TEST_CASE("a line may say which split its file is in") {
   }
 }
 
+TEST_CASE("a line may say which place its file has in the published order") {
+  Tree tree;
+  tree.Put("a", "1");
+  const auto line = [&](const std::string& place) {
+    return ListWith(tree, absl::StrCat("{\"path\": \"a\", \"place\": ", place, "}"));
+  };
+  REQUIRE(line("17")->items[0].published_place == 17);
+  for (const char* place : {"-1", "1.5", "\"1\"", "9007199254740993", "18446744073709551615"}) {
+    REQUIRE_THAT(std::string(line(place).status().message()),
+                 Catch::Contains("\"place\" is no whole number"));
+  }
+}
+
 }  // namespace
 }  // namespace sightline

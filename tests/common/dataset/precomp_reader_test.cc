@@ -50,13 +50,30 @@ TEST_CASE("five captions for each image, in order, split by split") {
   REQUIRE(regions->confidences.empty());
   REQUIRE(absl::IsInvalidArgument((*reader)->ReadRegions(listing->items[2], 23).status()));
 
+  // The published order goes on from file to file.
+  REQUIRE(listing->items[0].published_place == 0);
+  REQUIRE(listing->items[2].published_place == 2);
+
   const auto one = Open(tree.Path("test_ims.npy"));
   REQUIRE((*one)->List()->items.size() == 2);
+  REQUIRE((*one)->List()->items[1].published_place == 1);
   for (const char* path : {"#0", "test_ims.npy", "test_ims.npy#2", "test_ims.npy#-1"}) {
     CorpusItem stranger;
     stranger.path = tree.Path(path);
     REQUIRE(absl::IsNotFound((*one)->ReadRegions(stranger, kMost).status()));
   }
+}
+
+TEST_CASE("rows keep the place that they have in their file, in whatever order ids list them") {
+  Tree tree;
+  tree.Put("testall_ims.npy", Images(12));
+  tree.Put("testall_caps.txt", Lines(12));
+  const auto listing = (*Open(tree.root()))->List();
+  REQUIRE(listing.ok());
+  REQUIRE(listing->items[2].item_id == "testall/10");
+  REQUIRE(listing->items[2].published_place == 10);
+  REQUIRE(listing->items[4].item_id == "testall/2");
+  REQUIRE(listing->items[4].published_place == 2);
 }
 
 TEST_CASE("as many captions as images are one each, whether the last line ends or not") {

@@ -2,6 +2,9 @@
 
 #include "common/dataset/folder_reader.h"
 #include "common/dataset/npz_reader.h"
+#include "common/dataset/region_file.h"
+#include "common/dataset/region_file_reader.h"
+#include "tests/common/dataset/some_regions.h"
 #include "tests/common/dataset/tree.h"
 #include "tests/common/formats/npz_writer.h"
 #include "tests/support/catch.h"
@@ -46,6 +49,8 @@ TEST_CASE("pictures lie beside the file, keep their ids and the splits of their 
   REQUIRE(listing->items[0].split == Split::kHeldOut);
   REQUIRE(listing->items[1].split == Split::kValidation);
   REQUIRE(listing->items[2].split == Split::kTrain);
+  REQUIRE(listing->items[0].published_place == 2);
+  REQUIRE(listing->items[2].published_place == 0);
   REQUIRE(CaptionsOf(listing->items[2]) == "en:one|en:two");
   REQUIRE(listing->items[0].path == tree.Path("coco/val2014/c.jpg"));
   REQUIRE(*(*reader)->ReadPicture(listing->items[0], kMost) == "picture");
@@ -102,6 +107,7 @@ TEST_CASE("regions come from another corpus, by the names that region_id gives")
   const auto listing = (*reader)->List();
   REQUIRE(listing.ok());
   REQUIRE(IdsOf(*listing) == std::vector<std::string>{"10", "30"});
+  REQUIRE(listing->items[0].published_place == 2);
   REQUIRE((*reader)->ReadRegions(listing->items[0], kMost)->count == 3);
   REQUIRE((*reader)->ReadRegions(listing->items[1], kMost)->count == 2);
   REQUIRE(CaptionsOf(listing->items[1]) == "en:one|en:two");
@@ -115,6 +121,32 @@ TEST_CASE("regions come from another corpus, by the names that region_id gives")
   REQUIRE(listing->rejected[0].item_id == "20");
   REQUIRE_THAT(listing->rejected[0].reason,
                Catch::Contains("has no \"coco_val2014_000000000020\""));
+}
+
+TEST_CASE("regions are told apart by their own corpus and by what gives them to pictures") {
+  Tree tree;
+  PublishedOptions options = OptionsIn(tree);
+  std::vector<RegionFileItem> items = SomeRegionItems(2, 3);
+  items[0].line.id = "10";
+  items[1].line.id = "x10";
+  const auto digest = [&](const std::string& region_id) {
+    REQUIRE(WriteRegionFile(tree.Path("a.regions"), 2, Dtype::kFloat32, [&](int64_t i) {
+              return items[i];
+            }).ok());
+    RegionFileOptions regions;
+    regions.root = tree.Path("a.regions");
+    options.region_id = region_id;
+    return (*NewPublishedReader(options, *NewRegionFileReader(regions)))->RegionsDigest();
+  };
+  const std::string one = digest("{id}");
+  REQUIRE(digest("{id}") == one);
+  REQUIRE(digest("x{id}") != one);
+  items[1].regions.features[0] += 1;
+  REQUIRE(digest("{id}") != one);
+  // Of npz there are no checksums, and of pictures no regions.
+  tree.Put("npz/10.npz", SomeNpz(2, 4));
+  REQUIRE((*NewPublishedReader(options, Npz(tree, "npz")))->RegionsDigest().empty());
+  REQUIRE((*NewPublishedReader(options, nullptr))->RegionsDigest().empty());
 }
 
 TEST_CASE("when no name fits, both kinds of names are told") {

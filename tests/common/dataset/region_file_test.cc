@@ -30,6 +30,7 @@ std::unique_ptr<CorpusReader> Reader(const std::string& root) {
 TEST_CASE("what is written is read, with everything and with the least") {
   for (const bool rich : {true, false}) {
     std::vector<RegionFileItem> items = SomeRegionItems(3, 5);
+    if (rich) items[1].line.published_place = kMaxPublishedPlace;
     if (!rich) {
       for (RegionFileItem& item : items) {
         item.regions.boxes.clear();
@@ -58,6 +59,7 @@ TEST_CASE("what is written is read, with everything and with the least") {
       REQUIRE(regions->box_sizes == items[i].regions.box_sizes);
       REQUIRE(regions->confidences == items[i].regions.confidences);
       REQUIRE((*file)->Item(i)->id == items[i].line.id);
+      REQUIRE((*file)->Item(i)->published_place == items[i].line.published_place);
     }
     REQUIRE(absl::IsInvalidArgument((*file)->Regions(2, 59).status()));
   }
@@ -101,6 +103,26 @@ TEST_CASE("soft labels that are damaged, or none, are the fault of their item al
   const absl::Status damaged = (*file)->SoftLabels(1, kMost).status();
   REQUIRE(absl::IsInvalidArgument(damaged));
   REQUIRE_THAT(std::string(damaged.message()), Catch::Contains("checksum mismatch"));
+}
+
+TEST_CASE("a digest is of all that a file holds, and of nothing else") {
+  Tree tree;
+  const auto digest = [&](const std::vector<RegionFileItem>& items) {
+    const absl::Status written = Write(tree.Path("x.regions"), items);
+    INFO(written.ToString());
+    REQUIRE(written.ok());
+    return (*RegionFile::Open(tree.Path("x.regions")))->Digest();
+  };
+  const std::vector<RegionFileItem> items = SomeRegionItems(3, 5);
+  const std::string one = digest(items);
+  REQUIRE(digest(items) == one);
+  REQUIRE(Reader(tree.root())->RegionsDigest() == one + " ");
+  std::vector<std::vector<RegionFileItem>> others(4, items);
+  others[0][2].regions.features[14] += 0.5f;
+  others[1][1].regions.boxes[7] -= 0.001f;
+  others[2][2].line.id += "x";
+  for (RegionFileItem& item : others[3]) AddSoftLabels(item);
+  for (const std::vector<RegionFileItem>& other : others) REQUIRE(digest(other) != one);
 }
 
 TEST_CASE("a folder of region files is a corpus") {

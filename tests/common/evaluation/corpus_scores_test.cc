@@ -1,6 +1,7 @@
 // Every family's scores of a corpus against those of one item at a time.
 #include "common/evaluation/corpus_scores.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -29,11 +30,11 @@ class Fixture {
   }
 
   absl::StatusOr<std::unique_ptr<CorpusScorer>> ByEmbeddings() {
-    return ScoreByEmbeddings(*model, *corpus, &threads, &costs, call);
+    return ScoreByEmbeddings(*model, *corpus, options, &threads, &costs, call);
   }
   absl::StatusOr<std::unique_ptr<CorpusScorer>> ByPairs(
       absl::optional<ChosenPairs> chosen = absl::nullopt) {
-    return ScoreByPairs(*model, *corpus, std::move(chosen), &costs, call);
+    return ScoreByPairs(*model, *corpus, options, std::move(chosen), &costs, call);
   }
 
   // All rows, in blocks as a run takes them.
@@ -51,7 +52,10 @@ class Fixture {
   }
 
   double Product(int64_t picture, int64_t caption) const {
-    const std::vector<ImageInput> image = {*corpus->ReadPicture(picture)};
+    return Product(*corpus->ReadPicture(picture), caption);
+  }
+  double Product(const ImageInput& picture, int64_t caption) const {
+    const std::vector<ImageInput> image = {picture};
     const std::vector<Tokens> text = {*model->Tokenize(corpus->caption(caption))};
     const EmbeddingMatrix a = *model->image_encoder()->Encode(image, call);
     const EmbeddingMatrix b = *model->text_encoder()->Encode(text, call);
@@ -70,6 +74,7 @@ class Fixture {
 
   const CallContext call = CallContext::Unbounded();
   std::unique_ptr<PairCorpus> corpus;
+  ScorerOptions options;
   ComputePool threads;
   std::shared_ptr<const Model> model;
   ScoreCosts costs;
@@ -174,10 +179,50 @@ TEST_CASE("more pictures than a block, a panel of captions and a pass of pairs a
   for (const int64_t i : {1023, 1024, 1279, 1280, 6399}) {
     REQUIRE(Near(all[i], pairs.PairScore(i / 80, i % 80)));
   }
-  // So many are not timed with.
-  const TimedQuery time = *(*by_pairs)->TimeQuery(0, pairs.call);
-  REQUIRE(time.pairs == 64);
-  REQUIRE(time.needed_pairs == 80);
+}
+
+TEST_CASE("a query is timed with all pairs that it needs, unless they are more than is asked for") {
+  // More than are timed at once.
+  Fixture fixture(FamilyNamed("uniter"), 450);
+  const TimedQuery all = *(*fixture.ByPairs())->TimeQuery(0, fixture.call);
+  REQUIRE(all.pairs == 450);
+  REQUIRE(all.needed_pairs == 450);
+  fixture.options.timed_pairs = 64;
+  const TimedQuery some = *(*fixture.ByPairs())->TimeQuery(0, fixture.call);
+  REQUIRE(some.pairs == 64);
+  REQUIRE(some.needed_pairs == 450);
+}
+
+TEST_CASE("a model that reads words in pictures is shown them alone, or regions alone") {
+  const std::vector<TinyFamily> families = TinyFamilies();
+  const auto reads_words = [](const TinyFamily& family) {
+    return family.manifest.has_scene_text();
+  };
+  const auto family = std::find_if(families.begin(), families.end(), reads_words);
+  REQUIRE(family != families.end());
+  for (const bool regions : {false, true}) {
+    Fixture fixture(*family);
+    fixture.options.shows_regions = regions;
+    fixture.options.shows_words = !regions;
+    const std::vector<float> rows = fixture.AllOf(fixture.ByEmbeddings()->get());
+    double largest = 0;
+    for (int64_t i = 0; i < static_cast<int64_t>(rows.size()); ++i) {
+      ImageInput picture = *fixture.corpus->ReadPicture(i / 7);
+      if (regions) {
+        picture.ocr_tokens.clear();
+      } else {
+        const int size = picture.regions.feature_size;
+        picture.regions = RegionSet();
+        picture.regions.count = 1;
+        picture.regions.feature_size = size;
+        picture.regions.features.assign(size, 0);
+        picture.regions.boxes = {0, 0, 1, 1};
+      }
+      REQUIRE(Near(rows[i], fixture.Product(picture, i % 7)));
+      largest = std::max(largest, std::abs(rows[i] - fixture.Product(i / 7, i % 7)));
+    }
+    REQUIRE(largest > 0.01);
+  }
 }
 
 TEST_CASE("what rows and columns are is read back as it was written") {

@@ -79,6 +79,26 @@ TEST_CASE("COCO 1k by folds are SGRAF's slices") {
   REQUIRE(Pools("flickr_1k", Items(1000, 5))[0].caption_queries.size() == 5000);
 }
 
+TEST_CASE("folds go by the published order, whatever that of the rows is") {
+  // Rows in the order of ids as texts: i0, i1, i10, i11, i2, ...
+  MatrixItems items = Items(12, 1);
+  items.places = {0, 1, 10, 11, 2, 3, 4, 5, 6, 7, 8, 9};
+  const auto pools = Pools("folds:3", items);
+  REQUIRE(pools[0].images == Ints{0, 1, 4, 5});
+  REQUIRE(pools[1].images == Ints{6, 7, 8, 9});
+  REQUIRE(pools[2].images == Ints{2, 3, 10, 11});
+  REQUIRE(pools[2].caption_queries == pools[2].images);
+  REQUIRE(PoolsNote(*ParseProtocol("folds:3"), items).empty());
+  // Places of a part of a set have gaps.
+  for (int64_t& place : items.places) place = 7 * place + 100;
+  REQUIRE(Pools("folds:3", items)[2].images == pools[2].images);
+  items.places.clear();
+  REQUIRE(Pools("folds:3", items)[0].images == Ints{0, 1, 2, 3});
+  REQUIRE(absl::StrContains(PoolsNote(*ParseProtocol("folds:3"), items),
+                            "folds:3: no \"place\" of images is known"));
+  REQUIRE(PoolsNote(*ParseProtocol("whole"), items).empty());
+}
+
 TEST_CASE("a list takes the listed images and their captions alone, in the order of rows") {
   const EvaluationPool pool = Pools("list:f", Items(4, 2), "i3\ni1\n")[0];
   REQUIRE(pool.images == Ints{1, 3});
@@ -109,6 +129,21 @@ TEST_CASE("captions that are named ask, and their images, among all") {
           "captions:f: no caption is left to ask with");
 }
 
+TEST_CASE("captions that share so many words ask, and their images, among all") {
+  MatrixItems items = Items(3, 2);
+  const int shared[] = {0, 2, 1, 0, 1, 1};
+  for (int c = 0; c < 6; ++c) items.captions[c].shared_words = shared[c];
+  const EvaluationPool none = Pools("shared_words:0", items)[0];
+  REQUIRE(none.caption_queries == Ints{0, 3});
+  REQUIRE(none.image_queries == Ints{0, 1});
+  REQUIRE(none.images == Ints{0, 1, 2});
+  REQUIRE(none.captions.size() == 6);
+  REQUIRE(Pools("shared_words:1", items)[0].caption_queries == Ints{2, 4, 5});
+  REQUIRE(ProblemOf("shared_words:3", items) == "shared_words:3: no caption is left to ask with");
+  REQUIRE(absl::StrContains(ProblemOf("shared_words:0", Items(2, 1)),
+                            "no caption says how many \"shared_words\""));
+}
+
 TEST_CASE("a language has its captions alone, against all images") {
   MatrixItems items = Items(3, 1, {"de", "en"});
   items.captions.pop_back();  // i2 in English
@@ -136,8 +171,9 @@ TEST_CASE("a protocol that the items do not fit is refused") {
   bare.captions.pop_back();
   REQUIRE(absl::StrContains(ProblemOf("list:f", bare, "i1"), "no caption"));
   REQUIRE(absl::StrContains(ProblemOf("folds:2", bare), "no caption"));
-  for (const char* name : {"", "coco", "folds:0", "folds:x", "folds:1001",
-                           "list:", "distractors:", "captions:", "pools:"}) {
+  for (const char* name :
+       {"", "coco", "folds:0", "folds:x", "folds:1001", "list:", "distractors:", "captions:",
+        "pools:", "shared_words:", "shared_words:-1", "shared_words:1001"}) {
     REQUIRE(absl::StrContains(ProblemOf(name, bare), "is none of whole"));
   }
 }
@@ -202,6 +238,43 @@ TEST_CASE("rows and columns are read line by line") {
   REQUIRE(items->captions[1].language == "de");
 }
 
+TEST_CASE("places, families and counts of words are written as they are read") {
+  MatrixItems items = Items(4, 1);
+  items.families = {0, 1, 0, 1};
+  items.family_count = 2;
+  items.places = {30, 10, 20, 0};
+  items.captions[2].shared_words = 0;
+  const std::string text = FormatMatrixItems(items);
+  REQUIRE(absl::StartsWith(text,
+                           "{\"family\":\"i0\",\"image\":\"i0\",\"place\":30}\n"
+                           "{\"family\":\"i1\",\"image\":\"i1\",\"place\":10}\n"));
+  const auto read = ParseMatrixItems(text);
+  REQUIRE(read.ok());
+  REQUIRE(read->families == items.families);
+  REQUIRE(read->places == items.places);
+  REQUIRE(read->captions[2].shared_words == 0);
+  REQUIRE(!read->captions[1].shared_words.has_value());
+  REQUIRE(absl::StartsWith(FormatMatrixItems(Items(1, 1)), "{\"image\":\"i0\"}\n"));
+}
+
+TEST_CASE("a list makes families of the images that it names") {
+  MatrixItems items = Items(5, 1);
+  REQUIRE(TakeFamilies("i3\tb\n\ni1\tb\r\nelsewhere\tb\ni4\tc\n", &items).ok());
+  REQUIRE(items.families == Ints{0, 1, 2, 1, 3});
+  REQUIRE(items.family_count == 4);
+  const auto problem = [&](const std::string& text) {
+    const absl::Status status = TakeFamilies(text, &items);
+    REQUIRE(absl::IsInvalidArgument(status));
+    return std::string(status.message());
+  };
+  REQUIRE(absl::StartsWith(problem("i1\tb\ni2\n"), "line 2: is not an image's id, a tab and"));
+  REQUIRE(absl::StartsWith(problem("i1\tb\tc"), "line 1: is not an image's id"));
+  REQUIRE(absl::StartsWith(problem("\tb"), "line 1: is not an image's id"));
+  REQUIRE(absl::StartsWith(problem("i1\t" + std::string(2000, 'x')), "line 1: is not"));
+  REQUIRE(problem("i1\tb\ni1\tb") == "line 2: image 'i1' stands in the file twice");
+  REQUIRE(problem("j1\tb") == "names none of the 5 images, the first of which is 'i0'");
+}
+
 TEST_CASE("rows and columns that lie are refused by line") {
   const auto problem = [](const std::string& text) {
     const absl::Status status = ParseMatrixItems(text).status();
@@ -213,6 +286,19 @@ TEST_CASE("rows and columns that lie are refused by line") {
   REQUIRE(problem("") == "names 0 images and 0 captions; both have to be there");
   REQUIRE(problem(image) == "names 1 images and 0 captions; both have to be there");
   REQUIRE(problem(image + image + caption) == "line 2: image 'a' stands in the file twice");
+  const std::string placed = "{\"image\":\"b\",\"place\":5}\n";
+  REQUIRE(problem(image + placed + caption) ==
+          "gives 1 of 2 images a \"place\"; all must have one, or none");
+  REQUIRE(problem(placed + "{\"image\":\"a\",\"place\":5}\n" + caption) ==
+          "line 2: place '5' stands in the file twice");
+  for (const char* number : {"-1", "0.5", "\"1\"", "18446744073709551615"}) {
+    REQUIRE(absl::StrContains(problem(absl::StrCat("{\"image\":\"a\",\"place\":", number, "}")),
+                              "line 1: \"place\" is no whole number from 0"));
+    REQUIRE(absl::StrContains(
+        problem(absl::StrCat(image, "{\"caption\":\"c\",\"image\":\"a\",\"language\":\"en\",",
+                             "\"shared_words\":", number, "}")),
+        "line 2: \"shared_words\" is no whole number from 0"));
+  }
   REQUIRE(problem(image + caption + caption) == "line 3: caption 'c' stands in the file twice");
   REQUIRE(problem(caption + image) ==
           "line 1: caption 'c' is of image 'a', which does not stand above it");

@@ -77,6 +77,47 @@ TEST_CASE("an ensemble takes what its members take together") {
   REQUIRE(TimeOfQuery({a, a}, {}, 0, 100).encoding_seconds == 4);
 }
 
+TEST_CASE("times spread from the least to the most, and a share took no longer than some query") {
+  std::vector<double> seconds;
+  for (int i = 0; i < 40; ++i) seconds.push_back(1 + (i * 7) % 40);  // 1 to 40
+  const TimeSpread spread = SpreadOf(seconds);
+  REQUIRE(spread.mean == Approx(20.5));
+  REQUIRE(spread.least == 1);
+  REQUIRE(spread.most == 40);
+  REQUIRE(spread.p95 == 38);
+  REQUIRE(spread.p99_99 == 40);
+  const TimeSpread one = SpreadOf({3});
+  REQUIRE(one.p95 == 3);
+  REQUIRE(one.p99_99 == 3);
+}
+
+TEST_CASE("a spread is of one matrix alone, timed with the pairs that it scores") {
+  const std::string spread =
+      R"("query_seconds": {"mean": 2, "min": 1, "max": 9, "p95": 4, "p99_99": 8})";
+  const ScoreTiming all = Timing(absl::StrCat(R"({"seconds_per_query": 2, )", spread, "}"));
+  const ScoreTiming some =
+      Timing(absl::StrCat(R"({"seconds_per_query": 2, "pairs_per_query": 20, )", spread, "}"));
+  REQUIRE(TimeOfQuery({all}, {}, 0, 100).spread->p99_99 == 8);
+  REQUIRE(TimeOfQuery({all}, {}, 0, 100).spread->most == 9);
+  REQUIRE_FALSE(TimeOfQuery({all, all}, {}, 0, 100).spread.has_value());
+  REQUIRE_FALSE(TimeOfQuery({all}, {some}, 20, 100).spread.has_value());
+  REQUIRE_FALSE(TimeOfQuery({some}, {}, 0, 100).spread.has_value());
+}
+
+TEST_CASE("several runs take what they take in the mean") {
+  const QueryTime a =
+      TimeOfQuery({Timing(R"({"seconds_per_query": 1, "encoding_seconds": 2})")}, {}, 0, 100);
+  QueryTime b =
+      TimeOfQuery({Timing(R"({"seconds_per_query": 2, "encoding_seconds": 6})")}, {}, 0, 100);
+  REQUIRE(MeanTime({a, b}).seconds == 1.5);
+  REQUIRE(MeanTime({a, b}).encoding_seconds == 4);
+  REQUIRE_FALSE(MeanTime({a, b}).computed);
+  b.computed = true;
+  b.encoding_seconds.reset();
+  REQUIRE(MeanTime({a, b}).computed);
+  REQUIRE_FALSE(MeanTime({a, b}).encoding_seconds.has_value());
+}
+
 TEST_CASE("a file that says something else is refused with its key") {
   const auto problem = [](const std::string& text) {
     const absl::StatusOr<ScoreTiming> timing = ParseScoreTiming(text, Items());
@@ -103,6 +144,19 @@ TEST_CASE("a file that says something else is refused with its key") {
         problem(absl::StrCat("{\"seconds_per_query\":1,\"extrapolated_from\":", value, "}")),
         Contains("\"extrapolated_from\" is no whole number from 1 to 100"));
   }
+}
+
+TEST_CASE("a spread that lacks a number is refused") {
+  const auto problem = [](const std::string& spread) {
+    return std::string(
+        ParseScoreTiming(absl::StrCat(R"({"seconds_per_query": 1, "query_seconds": )", spread, "}"),
+                         Items())
+            .status()
+            .message());
+  };
+  REQUIRE(problem("3") == "\"query_seconds\" is no JSON object");
+  REQUIRE(problem("{}") == "\"query_seconds\" has no \"mean\"");
+  REQUIRE_THAT(problem(R"({"mean": -1})"), Contains("\"query_seconds\": \"mean\" is no number"));
 }
 
 TEST_CASE("the file lies beside its matrix") {

@@ -36,7 +36,8 @@ def numbers(at_one):
     return {"value": at_one, "low": at_one - .1, "high": at_one + .1}
 if os.path.exists(folder + "/fail_" + words[0]):
     sys.exit(int(open(folder + "/fail_" + words[0]).read()))
-for flag in ("--corpus", "--development", "--candidates", "--matrix", "--pairs", "--protocol"):
+for flag in ("--corpus", "--development", "--candidates", "--matrix", "--pairs", "--protocol",
+             "--families"):
     for i, word in enumerate(words):
         path = words[i + 1].split(":")[-1].split("=")[-1] if word == flag else "/"
         if path not in ("whole", "5") and not os.path.exists(path):
@@ -176,9 +177,10 @@ class ClaimsTest(cases.Case):
         scores = self.calls("scores")
         self.assertIn("--candidates", scores[1])
         self.assertTrue(scores[2][scores[2].index("--protocol") + 1].endswith("siblings.tsv"))
-        families = [json.loads(line).get("family")
-                    for line in self.read("work/measures/both/pairs.jsonl").splitlines()]
-        self.assertEqual(families, ["test_1k/0", "test_1k/0", "test_1k/2", None])
+        self.assertEqual(self.read("work/measures/both/pool_families.tsv"), "test_1k/0\ttest_1k/0\n"
+                         "test_1k/1\ttest_1k/0\ntest_1k/2\ttest_1k/2\n")
+        for call in self.calls("scores"):
+            self.assertTrue(call[call.index("--families") + 1].endswith("/pool_families.tsv"))
 
     def test_tables_have_intervals_and_differences(self):
         self.assertEqual(report.tables(self.rows()), "there are no results yet\n")
@@ -346,7 +348,7 @@ class ClaimsTest(cases.Case):
     def test_a_signal_is_the_program_s_to_end_by(self):
         # It writes what it has when it is told to end, and that is waited for.
         script = self.write("slow", b"""#!/bin/sh
-trap 'kill $!; echo written > "$1.done"; exit 75' TERM
+trap 'kill -KILL $!; echo written > "$1.done"; exit 75' TERM
 sleep 1000 &
 echo ready > "$1"
 wait

@@ -1,14 +1,20 @@
 // Matrices that `scores` writes, as typed, and the tables that `tables` makes of them.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/dataset/region_file.h"
+#include "common/evaluation/matrix_items.h"
+#include "common/evaluation/score_file.h"
 #include "services/evaluator/commands.h"
+#include "tests/common/formats/npz_writer.h"
 #include "tests/common/models/tiny_families.h"
 #include "tests/common/training/made_up_pairs.h"
 #include "tests/support/catch.h"
@@ -26,6 +32,7 @@ class Fixture {
       if (family.manifest.family() != "oscar" || !family.manifest.has_embedding()) continue;
       const auto pairs = MadeUpPairs(family, kPictures);
       model = MakeTinyBundle(dir.File("store"), family).id;
+      feature_size = family.manifest.transformer().region_feature_size();
       WriteRegions(*pairs);
       return;
     }
@@ -40,17 +47,23 @@ class Fixture {
     return RunEvaluator(args, {out_, err_});
   }
   int Scores(const std::string& by, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> args = {"--store",   dir.File("store"),
-                                     "--model",   model,
-                                     "--corpus",  "regions:" + dir.File("made.regions"),
-                                     "--by",      by,
-                                     "--out",     dir.File(by + ".npy"),
-                                     "--threads", "2"};
+    return ScoresOf("regions:" + dir.File("made.regions"), by, more);
+  }
+  int ScoresOf(const std::string& corpus, const std::string& by,
+               const std::vector<std::string>& more = {}) {
+    std::vector<std::string> args = {
+        "--store", dir.File("store"),     "--model",   model, "--corpus", corpus, "--by", by,
+        "--out",   dir.File(by + ".npy"), "--threads", "2"};
     args.insert(args.end(), more.begin(), more.end());
     return Run("scores", args);
   }
   nlohmann::json Sidecar(const std::string& by) const {
     return nlohmann::json::parse(*ReadFile(dir.File(by + ".npy.json")));
+  }
+  MatrixItems Items() const {
+    const auto items = ParseMatrixItems(*ReadFile(dir.File("pairs.jsonl")));
+    REQUIRE(items.ok());
+    return *items;
   }
   // In the order of the matrix's rows.
   std::string Image(int row) const { return images_[row]; }
@@ -59,6 +72,7 @@ class Fixture {
 
   TempDir dir;
   std::string model;
+  int feature_size = 0;  // of a region with its box
 
  private:
   void WriteRegions(const PairCorpus& pairs) {
@@ -69,6 +83,7 @@ class Fixture {
           item.line.id = images_.back();
           // The last one is a distractor.
           if (place + 1 < kPictures) item.line.captions = {{"en", pairs.caption(place)}};
+          item.line.ocr_tokens = ShownWords(pairs, place);
           item.line.split = place % 3 == 0 ? Split::kHeldOut : Split::kTrain;
           item.regions = pairs.ReadPicture(place)->regions;
           return absl::StatusOr<RegionFileItem>(std::move(item));
@@ -77,9 +92,29 @@ class Fixture {
     REQUIRE(written.ok());
   }
 
+  // None in the first third of pictures, the caption's first word in the second, all in the third.
+  static std::vector<std::string> ShownWords(const PairCorpus& pairs, int64_t place) {
+    const std::string& caption = pairs.caption(place);
+    if (place < kPictures / 3) return {};
+    if (place < 2 * kPictures / 3) {
+      return {absl::AsciiStrToUpper(caption.substr(0, caption.find(' '))) + "!", "1999"};
+    }
+    return {caption, caption};
+  }
+
   std::vector<std::string> images_;
   std::ostringstream out_, err_;
 };
+
+// The number behind the last slash of each image's id.
+std::vector<int> NumbersOf(const MatrixItems& items) {
+  std::vector<int> numbers;
+  for (const std::string& image : items.images) {
+    int& number = numbers.emplace_back();
+    REQUIRE(absl::SimpleAtoi(image.substr(image.rfind('/') + 1), &number));
+  }
+  return numbers;
+}
 
 TEST_CASE_METHOD(Fixture, "a joint model's matrices make the tables of BE, Coop and CE") {
   REQUIRE(Scores("embeddings") == kSuccess);
@@ -137,6 +172,118 @@ TEST_CASE_METHOD(Fixture, "pairs are scored within the pools that the tables the
   REQUIRE(absl::StrContains(err(), "'ce' is no number"));
 }
 
+TEST_CASE_METHOD(Fixture,
+                 "folds of a published corpus are its own, not those of its ids as texts") {
+  constexpr int kCount = 24, kFold = 12;
+  std::vector<float> features(kCount * 2 * feature_size);
+  for (size_t i = 0; i < features.size(); ++i) {
+    // The last six are a box's: corners, width and height.
+    const int at = static_cast<int>(i) % feature_size;
+    const float box[] = {0.25f, 0.25f, 0.75f, 0.75f, 0.5f, 0.5f};
+    features[i] =
+        at < feature_size - 6 ? std::sin(static_cast<float>(i)) : box[at + 6 - feature_size];
+  }
+  std::string captions, set;
+  for (int i = 0; i < kCount; ++i) {
+    absl::StrAppend(&captions, "a dog number ", i, "\n");
+    // Ids fall while places rise.
+    absl::StrAppend(&set, i == 0 ? "" : ",", "{\"filename\": \"", i,
+                    ".jpg\", \"cocoid\": ", kCount - 1 - i,
+                    ", \"split\": \"test\", \"sentences\": [{\"raw\": \"a dog number ", i,
+                    "\", \"sentid\": ", i, "}]}");
+  }
+  const std::string images = Npy("<f4", {kCount, 2, feature_size}, features);
+  REQUIRE(WriteFileAtomically(dir.File("testall_ims.npy"), images).ok());
+  REQUIRE(WriteFileAtomically(dir.File("testall_caps.txt"), captions).ok());
+  REQUIRE(
+      WriteFileAtomically(dir.File("set.json"), absl::StrCat("{\"images\": [", set, "]}")).ok());
+  const std::string precomp = "precomp:" + dir.File("testall_ims.npy");
+  for (const bool karpathy : {false, true}) {
+    const std::string corpus = karpathy
+                                   ? absl::StrCat("karpathy:", dir.File("set.json"),
+                                                  ",regions=", precomp, ",region_id=testall/{id}")
+                                   : precomp;
+    INFO(corpus);
+    const int status = ScoresOf(corpus, "pairs", {"--protocol", "folds:2"});
+    INFO(err());
+    REQUIRE(status == kSuccess);
+    REQUIRE(!absl::StrContains(err(), "place"));
+    const MatrixItems items = Items();
+    REQUIRE(items.images[2] == (karpathy ? "10" : "testall/10"));
+    const auto file = ScoreFile::Open(dir.File("pairs.npy"), items);
+    REQUIRE(file.ok());
+    const std::vector<int> numbers = NumbersOf(items);
+    const auto fold_of = [&](int image) {
+      const int published = karpathy ? kCount - 1 - numbers[image] : numbers[image];
+      return published / kFold;
+    };
+    for (int row = 0; row < kCount; ++row) {
+      for (int column = 0; column < kCount; ++column) {
+        const bool together = fold_of(row) == fold_of(items.captions[column].image);
+        REQUIRE(std::isnan((*file)->matrix().at(row, column)) != together);
+      }
+    }
+    // What is read is what was scored: a NaN would be refused.
+    REQUIRE(Run("tables",
+                {"--pairs", dir.File("pairs.jsonl"), "--matrix", "ce=" + dir.File("pairs.npy"),
+                 "--protocol", "folds:2", "--resamples", "100"}) == kSuccess);
+    REQUIRE(!absl::StrContains(err(), "place"));
+  }
+  // Our own regions have no published order, which is told.
+  REQUIRE(Scores("pairs", {"--protocol", "folds:1"}) == kSuccess);
+  REQUIRE(absl::StrContains(err(), "folds:1: no \"place\" of images is known"));
+}
+
+TEST_CASE_METHOD(Fixture, "families are those of a list") {
+  std::string list;
+  for (int i = 0; i < 6; ++i) absl::StrAppend(&list, Image(i), "\t", Image(i % 2), "\n");
+  REQUIRE(WriteFileAtomically(dir.File("families.tsv"), list).ok());
+  REQUIRE(Scores("embeddings", {"--families", dir.File("families.tsv")}) == kSuccess);
+  REQUIRE(Items().family_count == kPictures - 4);
+  REQUIRE(Items().families[4] == Items().families[0]);
+  REQUIRE(Scores("embeddings") == kSuccess);
+  REQUIRE(Items().family_count == kPictures);
+}
+
+TEST_CASE_METHOD(Fixture, "words that captions share with the text in their pictures are counted") {
+  REQUIRE(Scores("embeddings") == kSuccess);
+  const MatrixItems items = Items();
+  REQUIRE(items.captions[0].shared_words == 0);
+  // Of two words that are one the second is no other.
+  int counts[3] = {0, 0, 0};
+  for (const MatrixCaption& caption : items.captions) ++counts[*caption.shared_words];
+  REQUIRE(counts[0] == kPictures / 3);
+  REQUIRE(counts[1] >= kPictures / 3);
+  REQUIRE(counts[2] > 0);
+  REQUIRE(counts[0] + counts[1] + counts[2] == kPictures - 1);
+  REQUIRE(Run("tables",
+              {"--pairs", dir.File("pairs.jsonl"), "--matrix", "be=" + dir.File("embeddings.npy"),
+               "--protocol", "shared_words:0", "--resamples", "100"}) == kSuccess);
+  REQUIRE(absl::StartsWith(out(), "shared_words:0: 10 captions look for 30 images, 10 images for"));
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "words or regions of pictures can be left out of a model that reads both") {
+  for (const TinyFamily& family : TinyFamilies()) {
+    if (family.manifest.has_scene_text()) model = MakeTinyBundle(dir.File("store"), family).id;
+  }
+  std::vector<std::string> matrices;
+  for (const char* without : {"", "--without-words", "--without-regions"}) {
+    const int status = Scores("embeddings", *without == 0 ? std::vector<std::string>()
+                                                          : std::vector<std::string>{without});
+    INFO(err());
+    REQUIRE(status == kSuccess);
+    REQUIRE(Sidecar("embeddings")["words"] == (std::string(without) != "--without-words"));
+    REQUIRE(Sidecar("embeddings")["regions"] == (std::string(without) != "--without-regions"));
+    for (const std::string& before : matrices) {
+      REQUIRE(*ReadFile(dir.File("embeddings.npy")) != before);
+    }
+    matrices.push_back(*ReadFile(dir.File("embeddings.npy")));
+    // They are counted, shown or not.
+    REQUIRE(Items().captions[kPictures - 2].shared_words > 0);
+  }
+}
+
 TEST_CASE_METHOD(Fixture, "a split, a time alone and one item at a time are what is asked for") {
   REQUIRE(Scores("pairs", {"--split", "held_out", "--deterministic"}) == kSuccess);
   REQUIRE(absl::StrContains(out(), "10 pictures, 10 captions"));
@@ -146,6 +293,13 @@ TEST_CASE_METHOD(Fixture, "a split, a time alone and one item at a time are what
   REQUIRE(!Sidecar("pairs").contains("pairs_scored"));
   REQUIRE(Sidecar("pairs")["seconds_per_query"].get<double>() > 0);
   REQUIRE(absl::StrContains(out(), "one caption alone: "));
+  const nlohmann::json spread = Sidecar("pairs")["query_seconds"];
+  REQUIRE(spread["min"].get<double>() <= spread["mean"].get<double>());
+  REQUIRE(spread["mean"].get<double>() <= spread["max"].get<double>());
+  REQUIRE(spread["p99_99"] == spread["max"]);
+  REQUIRE(Scores("pairs", {"--time-only", "--timed-pairs", "7"}) == kSuccess);
+  REQUIRE(Sidecar("pairs")["extrapolated_from"] == 7);
+  REQUIRE(absl::StrContains(out(), "extrapolated from 7 of 30 pairs"));
 }
 
 TEST_CASE_METHOD(Fixture, "what cannot be is refused with what is wrong") {
@@ -166,6 +320,10 @@ TEST_CASE_METHOD(Fixture, "what cannot be is refused with what is wrong") {
   refused("pairs", {"--protocol", "coco_5k"}, "coco_5k is about 5000 images");
   refused("pairs", {"--candidates", dir.File("none.npy")}, "none.npy");
   refused("pairs", {"--time-only", "--time-queries", "0"}, "leave nothing to do");
+  refused("pairs", {"--without-regions", "--without-words"}, "leave nothing of a picture");
+  refused("pairs", {"--without-words"}, "--without-words is for models that read words");
+  refused("pairs", {"--timed-pairs", "0"}, "--timed-pairs");
+  refused("pairs", {"--families", dir.File("none.tsv")}, "none.tsv");
   refused("pairs", {"--precision", "fp8"}, "'fp8' is not float32");
   refused("pairs", {"--languages", "fr"}, "caption");
   refused("pairs", {"extra"}, "'extra' is no flag");

@@ -8,89 +8,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "common/base/files.h"
 #include "services/evaluator/commands.h"
 #include "tests/common/formats/npz_writer.h"
+#include "tests/services/evaluator/table_files.h"
 #include "tests/support/catch.h"
-#include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
 
-struct Ran {
-  int status;
-  std::string out, err;
-};
-
-// Rows a, b; columns a1, a2, b1, b2.
-const std::vector<float> kBe = {0.9f, 0.2f, 0.8f, 0.4f,  //
-                                0.6f, 0.7f, 0.1f, 0.3f};
-const std::vector<float> kCe = {0.1f, 0.9f, 0.3f, 0.8f,  //
-                                0.8f, 0.2f, 0.7f, 0.6f};
-
-class Files {
- public:
-  Files() {
-    Put("pairs", R"({"image":"a"}
-{"image":"b"}
-{"caption":"a1","image":"a","language":"en"}
-{"caption":"a2","image":"a","language":"de"}
-{"caption":"b1","image":"b","language":"en"}
-{"caption":"b2","image":"b","language":"de"}
-)");
-    Put("be.npy", Npy("<f4", {2, 4}, kBe));
-    Put("ce.npy", Npy("<f4", {2, 4}, kCe));
-    Put("flat.npy", Npy("<f4", {2, 4}, std::vector<float>(8, 0.5f)));
-    Put("a.tsv", "a\t0\n");
-  }
-
-  void Put(const std::string& name, const std::string& content) const {
-    REQUIRE(WriteFileAtomically(Path(name), content).ok());
-  }
-  std::string Path(const std::string& name) const { return dir_.File(name); }
-  std::string Read(const std::string& name) const {
-    const auto text = ReadFile(Path(name));
-    REQUIRE(text.ok());
-    return *text;
-  }
-
-  // With the three matrices.
-  Ran Run(const std::vector<std::string>& more) const {
-    std::vector<std::string> args = {"tables", "--pairs", Path("pairs"), "--resamples", "100"};
-    for (const std::string name : {"be", "ce", "flat"}) {
-      args.insert(args.end(), {"--matrix", absl::StrCat(name, "=", Path(name + ".npy"))});
-    }
-    args.insert(args.end(), more.begin(), more.end());
-    std::ostringstream out, err;
-    const int status = RunEvaluator(args, {out, err});
-    return {status, out.str(), err.str()};
-  }
-
- private:
-  TempDir dir_;
-};
-
-// The cells of the first line that begins so, up to the intervals.
-std::string RowOf(const Ran& ran, const std::string& name) {
-  INFO(ran.err << ran.out);
-  REQUIRE(ran.status == 0);
-  for (const absl::string_view line : absl::StrSplit(ran.out, '\n')) {
-    if (!absl::StartsWith(line, absl::StrCat("  ", name, " "))) continue;
-    const std::vector<std::string> cells = absl::StrSplit(line, ' ', absl::SkipEmpty());
-    std::string row;
-    for (const std::string& cell : cells) {
-      if (absl::StartsWith(cell, "[")) break;
-      absl::StrAppend(&row, row.empty() ? "" : " ", cell);
-    }
-    return row;
-  }
-  FAIL("no row " << name);
-  return "";
-}
-
 TEST_CASE("a matrix alone and one reranked by another, as counted by hand") {
-  const Files files;
-  const Ran ran = files.Run({"--policies", "be,be:ce", "--depths", "2,4", "--lambdas", "0.9"});
+  const TableFiles files;
+  const TablesRan ran =
+      files.Run({"--policies", "be,be:ce", "--depths", "2,4", "--lambdas", "0.9"});
   // TR R@1 R@5 R@10, IR R@1 R@5 R@10, AR.
   REQUIRE(RowOf(ran, "be") == "be - 50.0 100.0 100.0 25.0 100.0 100.0 79.2");
   REQUIRE(RowOf(ran, "be:ce replace") == "be:ce replace 2 0.0 100.0 100.0 50.0 100.0 100.0 75.0");
@@ -103,8 +32,8 @@ TEST_CASE("a matrix alone and one reranked by another, as counted by hand") {
 }
 
 TEST_CASE("the columns' order, the cutoffs and the default policies can be told") {
-  const Files files;
-  const Ran ran = files.Run({"--columns", "ir-tr", "--recall", "5,10,20", "--ndcg", "3"});
+  const TableFiles files;
+  const TablesRan ran = files.Run({"--columns", "ir-tr", "--recall", "5,10,20", "--ndcg", "3"});
   REQUIRE(RowOf(ran, "be") == "be - 100.0 100.0 100.0 100.0 100.0 100.0 100.0");
   REQUIRE(absl::StrContains(ran.out, "depth  IR R@5  IR R@10  IR R@20  TR R@5"));
   REQUIRE(absl::StrContains(ran.out, "IR NDCG@3"));
@@ -112,9 +41,10 @@ TEST_CASE("the columns' order, the cutoffs and the default policies can be told"
 }
 
 TEST_CASE("ties count by the rule that is asked for") {
-  const Files files;
+  const TableFiles files;
   const auto mrr = [&](const std::string& rule) {
-    const Ran ran = files.Run({"--policies", "flat", "--ties", rule, "--json", files.Path("json")});
+    const TablesRan ran =
+        files.Run({"--policies", "flat", "--ties", rule, "--json", files.Path("json")});
     REQUIRE(ran.status == 0);
     const auto json = nlohmann::json::parse(files.Read("json"));
     REQUIRE(json["settings"]["ties"] == rule);
@@ -126,7 +56,7 @@ TEST_CASE("ties count by the rule that is asked for") {
 }
 
 TEST_CASE("protocols choose who takes part") {
-  const Files files;
+  const TableFiles files;
   const auto row = [&](const std::string& protocol) {
     return RowOf(files.Run({"--protocol", protocol, "--policies", "be"}), "be");
   };
@@ -135,23 +65,23 @@ TEST_CASE("protocols choose who takes part") {
   // b costs a2 its first place.
   REQUIRE(row("distractors:" + files.Path("a.tsv")) ==
           "be - 100.0 100.0 100.0 50.0 100.0 100.0 91.7");
-  const Ran folds = files.Run({"--protocol", "folds:2", "--policies", "be"});
+  const TablesRan folds = files.Run({"--protocol", "folds:2", "--policies", "be"});
   REQUIRE(absl::StartsWith(folds.out, "folds:2, mean of 2 pools: 4 captions look for 1 images"));
   // Each by itself, then both together.
   files.Put("pools.tsv", "a\nb\nb\ta\n");
-  const Ran pools =
+  const TablesRan pools =
       files.Run({"--protocol", "pools:" + files.Path("pools.tsv"), "--policies", "be"});
   REQUIRE(absl::StrContains(
       pools.out, "mean of 3 pools: 8 captions look for 1 to 2 images, 4 images for 2 to 4"));
-  const Ran coco = files.Run({"--protocol", "coco_5k"});
+  const TablesRan coco = files.Run({"--protocol", "coco_5k"});
   REQUIRE(coco.status == 1);
   REQUIRE(absl::StrContains(coco.err, "not 2 with 4"));
 }
 
 TEST_CASE("each language has its table, and all of them Meta-Ave") {
-  const Files files;
+  const TableFiles files;
   for (const char* languages : {"each", "de,en"}) {
-    const Ran ran =
+    const TablesRan ran =
         files.Run({"--languages", languages, "--policies", "be", "--json", files.Path("json")});
     REQUIRE(absl::StartsWith(ran.out, "whole, de: 2 captions"));
     REQUIRE(absl::StrContains(ran.out, "\nwhole, en: 2 captions"));
@@ -160,23 +90,23 @@ TEST_CASE("each language has its table, and all of them Meta-Ave") {
     REQUIRE(json["languages"][0]["meta_ave"]["value"] == Approx(0.75));
     REQUIRE(json["tables"][1]["language"] == "en");
   }
-  const Ran french = files.Run({"--languages", "fr"});
+  const TablesRan french = files.Run({"--languages", "fr"});
   REQUIRE(french.status == 1);
   REQUIRE(absl::StrContains(french.err, "language 'fr': no caption"));
 }
 
 TEST_CASE("an ensemble is the mean of its matrices") {
-  const Files files;
+  const TableFiles files;
   // (0.5, 0.55, 0.55, 0.6), (0.7, 0.45, 0.4, 0.45).
-  const Ran ran = files.Run({"--ensemble", "both=be+ce", "--policies", "both"});
+  const TablesRan ran = files.Run({"--ensemble", "both=be+ce", "--policies", "both"});
   REQUIRE(RowOf(ran, "both") == "both - 0.0 100.0 100.0 25.0 100.0 100.0 70.8");
 }
 
 TEST_CASE("the JSON and the CSV have everything") {
-  const Files files;
-  const Ran ran = files.Run({"--policies", "be,be:ce", "--depths", "2", "--lambdas", "0.1",
-                             "--protocol", "distractors:" + files.Path("a.tsv"), "--json",
-                             files.Path("json"), "--csv", files.Path("csv")});
+  const TableFiles files;
+  const TablesRan ran = files.Run({"--policies", "be,be:ce", "--depths", "2", "--lambdas", "0.1",
+                                   "--protocol", "distractors:" + files.Path("a.tsv"), "--json",
+                                   files.Path("json"), "--csv", files.Path("csv")});
   REQUIRE(ran.status == 0);
   const auto json = nlohmann::json::parse(files.Read("json"));
   REQUIRE(json["format_version"] == 1);
@@ -201,10 +131,10 @@ TEST_CASE("the JSON and the CSV have everything") {
 }
 
 TEST_CASE("each layout prints what its paper prints, in its order") {
-  const Files files;
+  const TableFiles files;
   const auto printed = [&](const std::string& layout, std::vector<std::string> more = {}) {
     more.insert(more.end(), {"--policies", "be", "--layout", layout});
-    const Ran ran = files.Run(more);
+    const TablesRan ran = files.Run(more);
     REQUIRE_THAT(ran.out, Catch::Contains("As in "));
     const size_t columns = ran.out.find("  method");
     const std::string titles = ran.out.substr(columns, ran.out.find('\n', columns) - columns);
@@ -233,54 +163,11 @@ TEST_CASE("each layout prints what its paper prints, in its order") {
           "method depth de en Meta-Ave | be - 66.7 83.3 75.0");
 }
 
-TEST_CASE("times stand beside recall where they are known, and with a star where computed") {
-  const Files files;
-  const auto row = [&](const std::string& name, std::vector<std::string> more) {
-    more.insert(more.end(),
-                {"--policies", "be,be:ce,flat", "--depths", "1,2", "--layout", "vldeformer",
-                 "--csv", files.Path("csv"), "--json", files.Path("json")});
-    const Ran ran = files.Run(more);
-    INFO(ran.err);
-    for (const absl::string_view line : absl::StrSplit(ran.out, '\n')) {
-      const std::vector<std::string> cells = absl::StrSplit(line, ' ', absl::SkipEmpty());
-      if (!absl::StartsWith(absl::StrJoin(cells, " "), absl::StrCat(name, " "))) continue;
-      return absl::StrCat(cells[cells.size() - 2], " ", cells.back());
-    }
-    return std::string("no row");
-  };
-  const std::vector<std::string> said = {"--seconds", "be=0.5", "--seconds", "ce=4"};
-  REQUIRE(row("be", said) == "0.5 -");
-  REQUIRE(row("flat", said) == "- -");
-  REQUIRE(row("be:ce replace 1", said) == "2.5* -");  // of two images one
-  REQUIRE(row("be:ce replace", {"--seconds", "be=0.5"}) == "- -");
-  std::vector<std::string> ensemble = said;
-  ensemble.insert(ensemble.end(), {"--ensemble", "both=be+ce", "--policies", "both"});
-  REQUIRE_THAT(files.Run(ensemble).out, Catch::Contains("  4.5                -\n"));
-  REQUIRE_THAT(files.Read("csv"), Catch::Contains(",rsum,seconds_per_query,encoding_seconds,"
-                                                  "computed\n"));
-  // What the files say; a flag says it better.
-  files.Put("be.npy.json", R"({"seconds_per_query": 0.5, "encoding_seconds": 3})");
-  files.Put("ce.npy.json", R"({"seconds_per_query": 4, "encoding_seconds": 0,
-                               "pairs_per_query": 2, "extrapolated_from": 1})");
-  REQUIRE(row("be", {}) == "0.5 5");
-  REQUIRE(row("be:ce replace 2", {}) == "4.5* 21*");
-  REQUIRE_THAT(files.Read("csv"), Catch::Contains(",4.5,3,1\n"));
-  const auto json = nlohmann::json::parse(files.Read("json"));
-  const auto& methods = json["tables"][0]["methods"];
-  REQUIRE(
-      methods[0]["time"] ==
-      nlohmann::json({{"seconds_per_query", 0.5}, {"computed", false}, {"encoding_seconds", 3.0}}));
-  REQUIRE_FALSE(methods[3].contains("time"));
-  REQUIRE(row("be", {"--seconds", "be=0.25"}) == "0.25 4");
-  const Ran both = files.Run({"--ensemble", "both=be+ce", "--policies", "both"});
-  REQUIRE_THAT(both.out, Catch::Contains(" 21*\n") &&
-                             Catch::Contains("Times are of a caption that looks for all 2 images"));
-}
-
 TEST_CASE("the page is written where it is told to") {
-  const Files files;
-  const Ran ran = files.Run({"--policies", "be,be:ce", "--depths", "1,2", "--lambdas", "0.1,0.9",
-                             "--layout", "lightningdot", "--page", files.Path("page.html")});
+  const TableFiles files;
+  const TablesRan ran =
+      files.Run({"--policies", "be,be:ce", "--depths", "1,2", "--lambdas", "0.1,0.9", "--layout",
+                 "lightningdot", "--page", files.Path("page.html")});
   REQUIRE(ran.status == 0);
   const std::string page = files.Read("page.html");
   REQUIRE_THAT(page, Catch::Contains("id=\"depth-ir-1-0-wide\""));
@@ -309,6 +196,10 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   REQUIRE(with({"--ensemble", "e=a+b"}, "'b' is no --matrix"));
   REQUIRE(with({"--ensemble", "a=a"}, "'a' is given twice"));
   REQUIRE(with({"--policies", "a:b"}, "--policies: 'a:b'"));
+  REQUIRE(with({"--runs", "r=a+b"}, "--runs: 'b' is neither the name of a matrix"));
+  REQUIRE(with({"--runs", "r=a+a:a"}, "--runs: 'a+a:a' reranks in some runs alone"));
+  REQUIRE(with({"--runs", "a=a+a"}, "--runs: 'a' is given twice"));
+  REQUIRE(with({"--runs", "r=a", "--policies", "r:a"}, "--policies: 'r:a'"));
   REQUIRE(with({"--policies", "a:"}, "--policies: 'a:'"));
   REQUIRE(with({"--policies", "a,a"}, "'a' is given twice"));
   REQUIRE(with({"--protocol", "coco"}, "--protocol: 'coco' is none of whole"));
@@ -332,9 +223,9 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
 }
 
 TEST_CASE("files that are not there or lie are exit status 1") {
-  const Files files;
+  const TableFiles files;
   const auto problem = [&](const std::vector<std::string>& more) {
-    const Ran ran = files.Run(more);
+    const TablesRan ran = files.Run(more);
     REQUIRE(ran.status == 1);
     REQUIRE(ran.out.empty());
     return ran.err;

@@ -35,6 +35,7 @@ TEST_CASE("a published set's captions and splits go into the file with another c
   REQUIRE(line->id == "7");
   REQUIRE(line->captions[0].text == "a cat");
   REQUIRE(line->split == Split::kHeldOut);
+  REQUIRE(line->published_place == 0);
 }
 
 TEST_CASE("a folder of npz files becomes one region file that describes itself") {
