@@ -63,6 +63,7 @@ def family_conversion(deps = []):
         "//common/base:limits",
         "//common/base:status_macros",
         "//common/models/convert:family_conversions",
+        "//common/models/convert:kept_heads",
         "//common/models/convert:manifest_parts",
         "//common/models/convert:tensor_plan",
         "@system//:absl",

@@ -2,12 +2,15 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
@@ -15,8 +18,10 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/bundle_file.h"
 #include "common/formats/safetensors.h"
+#include "common/models/convert/checkpoint.h"
 #include "common/models/family_manifests.h"
 #include "common/models/inputs/bundle_tokenizer.h"
+#include "common/models/inputs/pretraining_heads.h"
 #include "common/models/oscar/small_manifest.h"
 
 namespace sightline {
@@ -50,31 +55,109 @@ absl::StatusOr<ModelBundle> Write(absl::string_view store, bundle::v1::ModelBund
   return WriteModelBundle(store, std::move(manifest), files);
 }
 
-// Puts the tensors of `other` that fit into the place of those of `weights`.
+using Tensors = std::map<std::string, TensorView>;
+
+bool HoldsIntegers(TensorDtype dtype) {
+  return dtype != TensorDtype::kF64 && dtype != TensorDtype::kF32 && dtype != TensorDtype::kF16 &&
+         dtype != TensorDtype::kBf16;
+}
+
+// A model's tensors on their way from random ones to those of others.
+class Mixture {
+ public:
+  // Random ones of a model of `manifest`; both outlive the object, and so does all that is taken.
+  Mixture(const Safetensors& random, const bundle::v1::ModelBundleManifest& manifest)
+      : manifest_(manifest), tensors_(random.tensors()) {
+    for (const auto& item : tensors_) drawn_.insert(item.first);
+  }
+
+  // Takes what is still random and there by its name and of its shape, and whole heads of
+  // pre-training.  Returns how many tensors that are.
+  int64_t Take(const Tensors& held) {
+    int64_t taken = 0;
+    for (auto name = drawn_.begin(); name != drawn_.end();) {
+      TensorView& tensor = tensors_.at(*name);
+      const auto found = held.find(*name);
+      const bool fits = found != held.end() && found->second.shape == tensor.shape &&
+                        HoldsIntegers(found->second.dtype) == HoldsIntegers(tensor.dtype);
+      if (fits) tensor = found->second;
+      taken += fits ? 1 : 0;
+      name = fits ? drawn_.erase(name) : std::next(name);
+    }
+    if (!HoldsPretrainingHeads(manifest_.family())) return taken;
+    const FoundHeads heads = FindPretrainingHeads(held, manifest_.transformer());
+    for (const auto& head : heads.tensors) {
+      taken += tensors_.insert(head).second ? 1 : 0;
+    }
+    return taken;
+  }
+
+  const Tensors& tensors() const { return tensors_; }
+  std::vector<std::string> drawn() const { return {drawn_.begin(), drawn_.end()}; }
+
+ private:
+  const bundle::v1::ModelBundleManifest& manifest_;
+  Tensors tensors_;
+  std::set<std::string> drawn_;  // names of those that are random
+};
+
+absl::Status NothingTaken(absl::string_view whose) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(whose,
+                   " has no tensor of a name and a shape that the model would have; its widths "
+                   "and the configuration's have to be the same"));
+}
+
+// Puts the tensors of `other` that fit into the place of those of `weights`, which are of a model
+// of `manifest`.
 absl::StatusOr<std::string> Borrow(const ModelBundle& other, absl::string_view weights,
+                                   const bundle::v1::ModelBundleManifest& manifest,
                                    BorrowedModel* borrowed) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ResidentMemory> memory,
                    ReadBundleFile(other, kWeightsFile));
   ASSIGN_OR_RETURN(const auto held, Safetensors::FromBytes(absl::string_view(
                                         memory->data(), static_cast<size_t>(memory->size()))));
   ASSIGN_OR_RETURN(const auto random, Safetensors::FromBytes(weights));
-  std::map<std::string, TensorView> tensors = random->tensors();
-  for (auto& [name, tensor] : tensors) {
-    const auto found = held->tensors().find(name);
-    if (found == held->tensors().end() || found->second.shape != tensor.shape) {
-      borrowed->drawn.push_back(name);
-      continue;
-    }
-    tensor = found->second;
-    ++borrowed->taken;
-  }
+  Mixture mixture(*random, manifest);
+  borrowed->taken = mixture.Take(held->tensors());
+  borrowed->drawn = mixture.drawn();
   if (borrowed->taken == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(other.directory, ", of the family ", other.manifest.family(),
-                     ", has no tensor of a name and a shape that the model would have; its widths "
-                     "and the configuration's have to be the same"));
+    return NothingTaken(
+        absl::StrCat(other.directory, ", of the family ", other.manifest.family(), ","));
   }
-  return SerializeSafetensors(tensors);
+  return SerializeSafetensors(mixture.tensors());
+}
+
+Tensors Renamed(const Tensors& tensors, const WeightsSource& source) {
+  Tensors renamed;
+  for (const auto& [name, tensor] : tensors) {
+    std::string now = name;
+    for (const auto& [from, to] : source.renames) {
+      if (!absl::StartsWith(name, from)) continue;
+      now = absl::StrCat(to, absl::string_view(name).substr(from.size()));
+      break;
+    }
+    renamed.emplace(std::move(now), tensor);
+  }
+  return renamed;
+}
+
+// The same from checkpoints.
+absl::StatusOr<std::string> BorrowFrom(const std::vector<WeightsSource>& sources,
+                                       absl::string_view weights,
+                                       const bundle::v1::ModelBundleManifest& manifest,
+                                       BorrowedModel* borrowed) {
+  ASSIGN_OR_RETURN(const auto random, Safetensors::FromBytes(weights));
+  Mixture mixture(*random, manifest);
+  std::vector<std::unique_ptr<Checkpoint>> checkpoints;  // which tensors are views into
+  for (const WeightsSource& source : sources) {
+    ASSIGN_OR_RETURN(checkpoints.emplace_back(), Checkpoint::Open(source.path, /*config=*/""));
+    const int64_t taken = mixture.Take(Renamed(checkpoints.back()->tensors(), source));
+    if (taken == 0) return NothingTaken(source.path);
+    borrowed->taken += taken;
+  }
+  borrowed->drawn = mixture.drawn();
+  return SerializeSafetensors(mixture.tensors());
 }
 
 }  // namespace
@@ -107,7 +190,20 @@ absl::StatusOr<BorrowedModel> InitModelFrom(const ModelBundle& other, absl::stri
                             limits::kMaxVocabularyBytes));
   BorrowedModel borrowed;
   ASSIGN_OR_RETURN(std::string weights, RandomWeights(vocabulary, options, &manifest));
-  ASSIGN_OR_RETURN(weights, Borrow(other, weights, &borrowed));
+  ASSIGN_OR_RETURN(weights, Borrow(other, weights, manifest, &borrowed));
+  ASSIGN_OR_RETURN(borrowed.bundle,
+                   Write(store, std::move(manifest), vocabulary, std::move(weights)));
+  return borrowed;
+}
+
+absl::StatusOr<BorrowedModel> InitModelFrom(const std::vector<WeightsSource>& sources,
+                                            absl::string_view store,
+                                            bundle::v1::ModelBundleManifest manifest,
+                                            absl::string_view vocabulary,
+                                            const InitOptions& options) {
+  BorrowedModel borrowed;
+  ASSIGN_OR_RETURN(std::string weights, RandomWeights(vocabulary, options, &manifest));
+  ASSIGN_OR_RETURN(weights, BorrowFrom(sources, weights, manifest, &borrowed));
   ASSIGN_OR_RETURN(borrowed.bundle,
                    Write(store, std::move(manifest), vocabulary, std::move(weights)));
   return borrowed;

@@ -1,16 +1,16 @@
 #include "common/training/batch_loss.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/training/learner_outputs.h"
+#include "common/training/norm_statistics.h"
 #include "common/training/passes.h"
 #include "common/training/random.h"
 #include "common/training/tower_side.h"
@@ -19,10 +19,6 @@ namespace sightline {
 namespace {
 
 using Numbers = std::vector<int64_t>;
-
-// How far a batch moves the running statistics of a ChannelNorm (sgraf/net.h).
-// batch_loss_worlds_test compares what several processes make of them with what one does.
-constexpr double kNormMomentum = 0.1;
 
 int64_t RowsOf(const ItemShape& shape) {
   return shape.text_rows + shape.region_rows;
@@ -93,85 +89,76 @@ TowerSide ImageSide(const std::vector<const ImageNumbers*>& images, uint64_t num
           }};
 }
 
+using Sides = std::array<TowerSide*, 4>;
+
+absl::Status EmbedAll(const Sides& sides, const CallContext& call) {
+  for (TowerSide* side : sides) RETURN_IF_ERROR(side->Embed(call));
+  return absl::OkStatus();
+}
+
 // Undefined where no process has any.
 absl::StatusOr<at::Tensor> RowsIfAny(TrainingWorld* world, TowerSide* side) {
   ASSIGN_OR_RETURN(const at::Tensor rows, side->Rows(world));
   return rows.size(0) > 0 ? rows : at::Tensor();
 }
 
-absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions& options,
-                              const PairBatch& batch, const TrainableNetwork& learner,
-                              const at::Tensor& log_scale) {
-  // Problems know nothing of each other.
-  TrainingWorld* const gathered = objective.reads_teacher ? nullptr : options.world;
-  double share = 1;
-  if (objective.reads_teacher) {
-    ASSIGN_OR_RETURN(share, ShareOfProblems(batch, options.world));
-    if (share == 0) return SumOverWorld({}, options.world);
-  }
+// Of the rows of all processes of options.world; `share` is the loss's in the batch's.
+absl::StatusOr<Loss> LossOfTowers(const Objective& objective, const BatchLossOptions& options,
+                                  const PairBatch& batch, const TrainableNetwork& learner,
+                                  const at::Tensor& log_scale, double share) {
+  TrainingWorld* const world = options.world;
   TowerSide texts = TextSide(batch.texts, 0, options, learner);
   TowerSide images = ImageSide(batch.images, 1, options, learner);
   TowerSide hard_texts = TextSide(batch.hard_texts, 2, options, learner);
   TowerSide hard_images = ImageSide(batch.hard_images, 3, options, learner);
+  const Sides sides = {&texts, &images, &hard_texts, &hard_images};
+  RETURN_IF_ERROR(AgreeIn(world, EmbedAll(sides, options.call)));
   TowerRows rows;
-  ASSIGN_OR_RETURN(rows.texts, texts.Rows(gathered));
-  ASSIGN_OR_RETURN(rows.images, images.Rows(gathered));
+  ASSIGN_OR_RETURN(rows.texts, texts.Rows(world));
+  ASSIGN_OR_RETURN(rows.images, images.Rows(world));
   if (batch.has_hard_texts) {
-    ASSIGN_OR_RETURN(rows.hard_texts, RowsIfAny(gathered, &hard_texts));
+    ASSIGN_OR_RETURN(rows.hard_texts, RowsIfAny(world, &hard_texts));
   }
   if (batch.has_hard_images) {
-    ASSIGN_OR_RETURN(rows.hard_images, RowsIfAny(gathered, &hard_images));
+    ASSIGN_OR_RETURN(rows.hard_images, RowsIfAny(world, &hard_images));
   }
   rows.related = batch.related;
   ObjectiveInput input = rows;
   if (objective.reads == ObjectiveReads::kScaledTowerRows) {
-    input = ScaledTowerRows{rows, ScaleOf(log_scale, options.world)};
+    input = ScaledTowerRows{rows, ScaleOf(log_scale, world)};
   }
   if (objective.reads_teacher) input = Predictions{ProductsOf(rows, batch), batch.taught};
   ASSIGN_OR_RETURN(const Loss whole, ComputeLoss(objective, input, options.objective));
   const Loss loss = share == 1 ? whole : PartOf(whole, share);
   loss.value.backward();
-  for (TowerSide* side : {&texts, &images, &hard_texts, &hard_images}) side->Backward();
-  const Loss own = WithoutGraph(loss);
-  return objective.reads_teacher ? SumOverWorld(own, options.world) : own;
+  for (TowerSide* side : sides) RETURN_IF_ERROR(side->Backward(options.call));
+  return WithoutGraph(loss);
 }
 
-// The running statistics of norms, one after another.
-at::Tensor StatisticsOf(const TrainableNetwork& learner) {
-  std::vector<at::Tensor> all = {at::empty({0}, at::kDouble)};
-  for (const at::Tensor& buffer : learner.module->buffers()) {
-    all.push_back(buffer.flatten().to(at::kDouble));
+absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions& options,
+                              const PairBatch& batch, const TrainableNetwork& learner,
+                              const at::Tensor& log_scale) {
+  if (!objective.reads_teacher) {
+    return LossOfTowers(objective, options, batch, learner, log_scale, 1);
   }
-  return at::cat(all);
-}
-
-// Each text's pairs move the statistics once, r <- (1 - m) r + m s, so n texts make (1 - m)^n r + S
-// of them, where S is of the texts alone.  Makes of those that this process's `own` texts have
-// moved from `before` the ones that all `count` texts would have, one after another.
-absl::Status MoveByAll(const at::Tensor& before, const WorldPart& own, int64_t count,
-                       const TrainableNetwork& learner, TrainingWorld* world) {
-  const auto kept = [](int64_t texts) {
-    return std::pow(1 - kNormMomentum, static_cast<double>(texts));
-  };
-  const at::Tensor moved =
-      (StatisticsOf(learner) - before * kept(own.count())) * kept(count - own.end);
-  RETURN_IF_ERROR(world->AddUp({moved}));
-  const at::Tensor after = before * kept(count) + moved;
-  const at::NoGradGuard no_grad;
-  int64_t begin = 0;
-  for (at::Tensor& buffer : learner.module->buffers()) {
-    buffer.copy_(after.narrow(0, begin, buffer.numel()).view(buffer.sizes()));
-    begin += buffer.numel();
-  }
-  return absl::OkStatus();
+  // Problems know nothing of each other.
+  ASSIGN_OR_RETURN(const double share, ShareOfProblems(batch, options.world));
+  BatchLossOptions alone = options;
+  alone.world = nullptr;
+  absl::StatusOr<Loss> own = Loss();
+  if (share > 0) own = LossOfTowers(objective, alone, batch, learner, log_scale, share);
+  return SumOverWorld(own, options.world);
 }
 
 // The scores of some texts with every image, as many rows.
-at::Tensor ScoreRows(const PairBatch& batch, const WorldPart& own, const TrainableNetwork& learner,
-                     const std::vector<PreparedText>& texts,
-                     const std::vector<FeatureRows>& images) {
+absl::StatusOr<at::Tensor> ScoreRows(const PairBatch& batch, const WorldPart& own,
+                                     const TrainableNetwork& learner,
+                                     const std::vector<PreparedText>& texts,
+                                     const std::vector<FeatureRows>& images,
+                                     const CallContext& call) {
   std::vector<at::Tensor> scores;
   for (int64_t i = own.begin; i < own.end; ++i) {
+    RETURN_IF_ERROR(call.Check("train"));
     std::vector<NetworkPair> pairs;
     for (const FeatureRows& image : images) {
       pairs.push_back({batch.texts[i], &texts[i], {image.begin(), image.end()}});
@@ -195,17 +182,20 @@ absl::StatusOr<Loss> OfMatrix(const Objective& objective, const BatchLossOptions
   };
   const auto count = static_cast<int64_t>(texts.size());
   if (IsAlone(options.world)) {
-    return loss_of(ScoreRows(batch, {0, count}, learner, texts, images));
+    ASSIGN_OR_RETURN(const at::Tensor scores,
+                     ScoreRows(batch, {0, count}, learner, texts, images, options.call));
+    return loss_of(scores);
   }
   TrainingWorld& world = *options.world;
   const WorldPart own = world.PartOf(count);
   const at::Tensor before = StatisticsOf(learner);
   at::manual_seed(SeedOfProcess(SeedOf(options.seed, RandomStream::kDropout, 0), &world));
-  const at::Tensor scores = ScoreRows(batch, own, learner, texts, images);
-  ASSIGN_OR_RETURN(const GatheredRows all, world.GatherRows(scores));
+  const auto scores = ScoreRows(batch, own, learner, texts, images, options.call);
+  RETURN_IF_ERROR(world.Agree(scores.status()));
+  ASSIGN_OR_RETURN(const GatheredRows all, world.GatherRows(*scores));
   const at::Tensor leaf = all.rows.set_requires_grad(true);
   ASSIGN_OR_RETURN(const Loss loss, loss_of(leaf));
-  if (own.count() > 0) scores.backward(leaf.grad().narrow(0, own.begin, own.count()));
+  if (own.count() > 0) scores->backward(leaf.grad().narrow(0, own.begin, own.count()));
   // Behind the backward pass, which may read them.
   if (learner.module->is_training()) {
     RETURN_IF_ERROR(MoveByAll(before, own, count, learner, &world));
@@ -256,10 +246,10 @@ ObjectiveInput InputOf(const Objective& objective, const PairBatch& batch, const
                      batch.taught.index_select(0, rows)};
 }
 
-absl::StatusOr<Loss> OfPairs(const Objective& objective, const BatchLossOptions& options,
-                             const PairBatch& batch, const TrainableNetwork& learner) {
-  ASSIGN_OR_RETURN(const double share_of_all, ShareOfProblems(batch, options.world));
-  if (share_of_all == 0) return SumOverWorld({}, options.world);
+// Of this process's problems, whose share in all is this.
+absl::StatusOr<Loss> LossOfPairs(const Objective& objective, const BatchLossOptions& options,
+                                 const PairBatch& batch, const TrainableNetwork& learner,
+                                 double share_of_all) {
   const Network& network = *learner.network;
   at::manual_seed(SeedOf(options.seed, RandomStream::kTokens, 0));
   const Leaves<FeatureRows> images(network.PrepareImages(batch.images));
@@ -276,6 +266,7 @@ absl::StatusOr<Loss> OfPairs(const Objective& objective, const BatchLossOptions&
   Loss sum;
   int64_t number = 0;
   for (const Numbers& pass : PassesOf(lengths, options.pass_rows)) {
+    RETURN_IF_ERROR(options.call.Check("train"));
     std::vector<NetworkPair> pairs;
     for (const int64_t problem : pass) {
       for (int64_t i = problem * batch.candidates; i < (problem + 1) * batch.candidates; ++i) {
@@ -293,7 +284,15 @@ absl::StatusOr<Loss> OfPairs(const Objective& objective, const BatchLossOptions&
   }
   images.Backward();
   texts.Backward();
-  return SumOverWorld(sum, options.world);
+  return sum;
+}
+
+absl::StatusOr<Loss> OfPairs(const Objective& objective, const BatchLossOptions& options,
+                             const PairBatch& batch, const TrainableNetwork& learner) {
+  ASSIGN_OR_RETURN(const double share, ShareOfProblems(batch, options.world));
+  absl::StatusOr<Loss> own = Loss();
+  if (share > 0) own = LossOfPairs(objective, options, batch, learner, share);
+  return SumOverWorld(own, options.world);
 }
 
 // Whether it is computed by embeddings.

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/call_context.h"
 #include "common/models/network/trainable_network.h"
 #include "common/training/objectives/loss.h"
 #include "common/training/objectives/registry.h"
@@ -42,8 +43,8 @@ struct PairBatch {
   std::vector<const ImageNumbers*> images;
   // As tower_losses.h has it, of the whole batch; undefined where nothing is related.
   at::Tensor related;
-  // Made to be wrong, of this process's rows, for objectives that take them, and whether any
-  // process may have some.
+  // Wrong for all of the batch, made or found to be so, of this process's rows, for objectives that
+  // take them, and whether any process may have some.
   std::vector<TokenSpan> hard_texts;
   std::vector<const ImageNumbers*> hard_images;
   bool has_hard_texts = false, has_hard_images = false;
@@ -68,6 +69,8 @@ struct BatchLossOptions {
   uint64_t seed = 0;
   // Who has the other parts; as IsAlone has it.  It outlives the call.
   TrainingWorld* world = nullptr;
+  // What the batch is computed for, looked at between passes, and rows of a matrix.
+  CallContext call = CallContext::Unbounded();
 };
 
 // Adds the loss's gradients to those of the module, and to that of `log_scale` where the objective
@@ -75,7 +78,9 @@ struct BatchLossOptions {
 // the whole batch without its graph.  InvalidArgument for an objective that is not of
 // texts and images (masked tokens, ...), for a network that lacks the towers or the scores that it
 // reads, for a batch that lacks the rest, and for one in parts where norms have to see it whole.
-// Else errors as TrainingWorld's.
+// Else errors as the call's and as TrainingWorld's; gradients, and running statistics of norms, are
+// then worth nothing.  Of several processes some may fail and others not, but none waits for one
+// that has: they are to agree afterwards (TrainingWorld::Agree).
 absl::StatusOr<Loss> AddGradients(const Objective& objective, const BatchLossOptions& options,
                                   const PairBatch& batch, const TrainableNetwork& learner,
                                   const at::Tensor& log_scale = {});

@@ -69,10 +69,10 @@ const LearntPairs* FrozenModels::Find(const std::string& name) const {
   return found == models_.end() ? nullptr : found->second.pairs.get();
 }
 
-absl::StatusOr<at::Tensor> ScoresOfTeacher(
-    const LearntPairs& teacher, absl::Span<const std::pair<int64_t, int64_t>> captioned) {
-  ASSIGN_OR_RETURN(const at::Tensor scores,
-                   ScoreCaptioned(teacher, captioned, CallContext::Unbounded()));
+absl::StatusOr<at::Tensor> ScoresOfTeacher(const LearntPairs& teacher,
+                                           absl::Span<const std::pair<int64_t, int64_t>> captioned,
+                                           const CallContext& call) {
+  ASSIGN_OR_RETURN(const at::Tensor scores, ScoreCaptioned(teacher, captioned, call));
   return PairLogitsOf(teacher.learner(), scores);
 }
 

@@ -56,7 +56,8 @@ class FrozenModels {
 // What a teacher scores captions with pictures, by their numbers, N: as the raw numbers whose
 // softmax over candidates is learnt.  Errors as ScoreCaptioned.
 absl::StatusOr<at::Tensor> ScoresOfTeacher(const LearntPairs& teacher,
-                                           absl::Span<const std::pair<int64_t, int64_t>> captioned);
+                                           absl::Span<const std::pair<int64_t, int64_t>> captioned,
+                                           const CallContext& call);
 
 // Which bundles a recipe's names stand for, as lines "tasks.0.teacher=<id>".  REQUIRES: it names
 // no other.

@@ -27,9 +27,10 @@ void PutTwinsLast(const std::vector<CaptionedPicture>& pairs, at::Tensor* scores
 }  // namespace
 
 absl::StatusOr<DrawnProblems> HardestOf(const DrawnProblems& drawn, int64_t drawn_each,
-                                        int64_t kept_each, const LearntPairs& pairs) {
+                                        int64_t kept_each, const LearntPairs& pairs,
+                                        const CallContext& call) {
   const std::vector<CaptionedPicture> all = drawn.Captioned();
-  ASSIGN_OR_RETURN(const at::Tensor scored, ScoreCaptioned(pairs, all, CallContext::Unbounded()));
+  ASSIGN_OR_RETURN(const at::Tensor scored, ScoreCaptioned(pairs, all, call));
   at::Tensor scores = scored.to(at::kCPU).view({-1, drawn_each});
   PutTwinsLast(all, &scores);
   // Without the right one, which is the first of each.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "common/base/call_context.h"
 #include "common/training/learnt_pairs.h"
 #include "common/training/pair_sampler.h"
 
@@ -16,9 +17,10 @@ namespace sightline {
 // Of problems of `drawn_each` pairs, which are of numbers of the corpus, those of `kept_each`: the
 // right one, and of the others those that the network scores highest in evaluation mode, highest
 // first, and a pair that was drawn twice once, if there are enough.  1 < kept_each <= drawn_each.
-// Errors as LearntPairs::ReadImage. REQUIRES: a network that scores pairs.
+// Errors as ScoreCaptioned.  REQUIRES: a network that scores pairs.
 absl::StatusOr<DrawnProblems> HardestOf(const DrawnProblems& drawn, int64_t drawn_each,
-                                        int64_t kept_each, const LearntPairs& pairs);
+                                        int64_t kept_each, const LearntPairs& pairs,
+                                        const CallContext& call);
 
 }  // namespace sightline
 

@@ -13,6 +13,7 @@
 #include "common/formats/safetensors.h"
 #include "common/models/inference.h"
 #include "common/models/network/autocast.h"
+#include "common/models/network/masked_network.h"
 #include "common/models/network/weights.h"
 #include "common/models/oscar/net.h"
 #include "common/training/hard_negatives.h"
@@ -40,7 +41,7 @@ absl::StatusOr<OscarNet> NetOf(const ModelBundle& bundle) {
   OscarNet net(bundle.manifest, /*dropout=*/0.0);
   ASSIGN_OR_RETURN(const std::unique_ptr<Safetensors> file,
                    Safetensors::Open(bundle.FilePath(kWeightsFile)));
-  RETURN_IF_ERROR(LoadWeights(*file, {}, net.get()));
+  RETURN_IF_ERROR(LoadWeights(*file, PretrainingHeadNames(), net.get()));
   net->eval();
   return net;
 }

@@ -24,6 +24,10 @@ absl::Status LearntPairs::ReadCaptions() {
 
 absl::StatusOr<ImageNumbers> LearntPairs::ReadImage(int64_t picture) const {
   ASSIGN_OR_RETURN(const ImageInput input, corpus_.ReadPicture(picture));
+  return Read(picture, input);
+}
+
+absl::StatusOr<ImageNumbers> LearntPairs::Read(int64_t picture, const ImageInput& input) const {
   auto numbers = learner_.network->ReadImage(input);
   if (numbers.ok()) return numbers;
   return absl::Status(numbers.status().code(),
@@ -36,10 +40,12 @@ absl::Status LearntPairs::ReadPictures(const CallContext& call) {
   int64_t count = 0;
   for (int64_t i = 0; i < corpus_.picture_count(); ++i) {
     RETURN_IF_ERROR(call.Check("read the pictures"));
-    const absl::StatusOr<ImageNumbers> read = ReadImage(i);
+    const absl::StatusOr<ImageInput> input = corpus_.ReadPicture(i);
+    const auto read = input.ok() ? Read(i, *input) : absl::StatusOr<ImageNumbers>(input.status());
     if (read.ok()) {
-      sizes_.push_back(
-          {static_cast<int32_t>(read->rows()), static_cast<int32_t>(read->ids.size())});
+      sizes_.push_back({static_cast<int32_t>(read->rows()), static_cast<int32_t>(read->ids.size()),
+                        static_cast<int32_t>(input->regions.count),
+                        static_cast<int32_t>(input->tags.size())});
       continue;
     }
     sizes_.emplace_back();

@@ -27,8 +27,8 @@ class LearntPairs {
   // its picture.
   absl::Status ReadCaptions();
   // Reads every picture once, so that none ends a run that has learnt for hours, and before
-  // image_rows() is asked for.  InvalidArgument for pictures that the network cannot read, naming
-  // some; else the call's.
+  // image_rows() and what follows it is asked for.  InvalidArgument for pictures that the network
+  // cannot read, naming some; else the call's.
   absl::Status ReadPictures(const CallContext& call);
 
   const PairCorpus& corpus() const { return corpus_; }
@@ -41,12 +41,19 @@ class LearntPairs {
   int64_t image_rows(int64_t picture) const { return sizes_[picture].rows; }
   // Whether a network that reads the words in a picture reads any in this one.
   bool HasSceneText(int64_t picture) const { return sizes_[picture].ids > 1; }
+  // How many of them the corpus has, of which the network may read some.
+  int64_t region_count(int64_t picture) const { return sizes_[picture].regions; }
+  int64_t tag_count(int64_t picture) const { return sizes_[picture].tags; }
 
  private:
   struct Size {
     int32_t rows = 0;
     int32_t ids = 0;  // the separator counts
+    int32_t regions = 0, tags = 0;
   };
+
+  // Of what the corpus has.  Errors as Network::ReadImage; they name the picture.
+  absl::StatusOr<ImageNumbers> Read(int64_t picture, const ImageInput& input) const;
 
   const PairCorpus& corpus_;
   const TrainableNetwork& learner_;

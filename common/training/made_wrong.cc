@@ -11,7 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
-#include "common/training/objectives/bimodal_negatives.h"
 
 namespace sightline {
 namespace {
@@ -51,29 +50,35 @@ std::vector<std::string> Mentioned(const std::vector<CaptionWord>& words) {
   return mentioned;
 }
 
-bool MakesTexts(const TaskRecipe& task) {
-  return task.made_wrong == MadeWrong::kTexts || task.made_wrong == MadeWrong::kBoth;
-}
-
-bool MakesImages(const TaskRecipe& task) {
-  return task.made_wrong == MadeWrong::kImages || task.made_wrong == MadeWrong::kBoth;
-}
-
 }  // namespace
 
 absl::Status WrongMaker::Check() const {
-  if (MakesTexts(task_) && wordnet_ == nullptr) {
+  if (MakesTexts(task_.made_wrong) && wordnet_ == nullptr) {
     return absl::InvalidArgumentError("made_wrong makes texts, and there is no WordNet");
   }
   const PairCorpus& corpus = pairs_.corpus();
+  bool has_tags = false;
   for (int64_t i = 0; i < corpus.picture_count(); ++i) {
-    ASSIGN_OR_RETURN(const ImageInput picture, corpus.ReadPicture(i));
-    if (static_cast<int64_t>(picture.tags.size()) == picture.regions.count) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        corpus.item_id(i), " has ", picture.tags.size(), " tags and ", picture.regions.count,
-        " regions; made_wrong replaces regions by their tags and needs one for each"));
+    const int64_t tags = pairs_.tag_count(i), regions = pairs_.region_count(i);
+    has_tags = has_tags || tags > 0;
+    if (!MakesImages(task_.made_wrong) || tags == regions) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(corpus.item_id(i), " has ", tags, " tags and ", regions,
+                     " regions; made_wrong replaces regions by their tags and needs one for each"));
   }
-  return absl::OkStatus();
+  if (has_tags || task_.replaced_kinds == ReplacedKinds::kAll) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "made_wrong replaces nouns by the tags of pictures, and no picture has any; take a corpus "
+      "with tags, or set replaced_kinds to all");
+}
+
+std::vector<CaptionWord> WrongMaker::ReplacedIn(int64_t caption) const {
+  std::vector<CaptionWord> words = wordnet_->WordsOf(pairs_.corpus().caption(caption));
+  if (task_.replaced_kinds == ReplacedKinds::kAll) return words;
+  for (CaptionWord& word : words) {
+    if (word.kind != WordKind::kNoun) word.kind = WordKind::kOther;
+  }
+  return words;
 }
 
 absl::StatusOr<std::vector<int32_t>> WrongMaker::TextOf(int64_t caption,
@@ -84,8 +89,8 @@ absl::StatusOr<std::vector<int32_t>> WrongMaker::TextOf(int64_t caption,
   for (const std::string& tag : tags) {
     if (!absl::c_linear_search(own, tag)) others.push_back(tag);
   }
-  const auto words = HardNegativeText(wordnet_->WordsOf(pairs_.corpus().caption(caption)), others,
-                                      wordnet_->antonyms(), task_.replaced_words, random);
+  const auto words = HardNegativeText(ReplacedIn(caption), others, wordnet_->antonyms(),
+                                      task_.replaced_words, random);
   if (!words.has_value()) return std::vector<int32_t>();
   ASSIGN_OR_RETURN(Tokens tokens, pairs_.learner().text->Tokenize(absl::StrJoin(*words, " ")));
   return std::move(tokens.ids);
@@ -106,12 +111,12 @@ absl::StatusOr<MadeWrongItems> WrongMaker::Make(const DrawnBatch& batch, int64_t
   MadeWrongItems made;
   for (int64_t row = own.begin; row < own.end; ++row) {
     const int64_t caption = batch.captions[row];
-    if (MakesTexts(task_)) {
+    if (MakesTexts(task_.made_wrong)) {
       Random random(RowSeed(seed_, RandomStream::kHardTexts, step, row));
       ASSIGN_OR_RETURN(std::vector<int32_t> text, TextOf(caption, tags[row], all, &random));
       if (!text.empty()) made.texts.push_back(std::move(text));
     }
-    if (MakesImages(task_)) {
+    if (MakesImages(task_.made_wrong)) {
       Random random(RowSeed(seed_, RandomStream::kHardImages, step, row));
       const std::string& text = pairs_.corpus().caption(caption);
       const auto mentioned =

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/training/learnt_pairs.h"
+#include "common/training/objectives/bimodal_negatives.h"
 #include "common/training/pair_sampler.h"
 #include "common/training/recipe.h"
 #include "common/training/wordnet.h"
@@ -35,8 +36,9 @@ class WrongMaker {
              uint64_t seed)
       : pairs_(*pairs), wordnet_(wordnet), task_(*task), seed_(seed) {}
 
-  // Whether there is a WordNet, if it is needed, and each picture has a tag for each of its
-  // regions, which is what is replaced: InvalidArgument, naming a picture that has not.
+  // Whether there is what is replaced, and by what: InvalidArgument if texts are made and there is
+  // no WordNet, or of nouns alone and there are no tags; or pictures, and one, which is named, has
+  // not a tag for each of its regions.  REQUIRES: that the pairs' pictures have been read.
   absl::Status Check() const;
 
   // Of the rows `own` of the `step`-th batch; tags and regions come from all of the batch.  What is
@@ -45,6 +47,8 @@ class WrongMaker {
                                       const WorldPart& own) const;
 
  private:
+  // The caption's words; those that stay are of no kind.
+  std::vector<CaptionWord> ReplacedIn(int64_t caption) const;
   absl::StatusOr<std::vector<int32_t>> TextOf(int64_t caption, const std::vector<std::string>& own,
                                               const std::vector<std::string>& tags,
                                               Random* random) const;

@@ -134,25 +134,19 @@ class Pass {
   std::vector<ShownImage> images_;
 };
 
-}  // namespace
-
-absl::StatusOr<Loss> AddMaskedGradients(const Objective& objective,
-                                        const MaskedLossOptions& options,
-                                        const std::vector<MaskedPair>& batch,
-                                        const MaskedNetwork& network, PretrainingHeads heads) {
+// Of this process's pairs, of a batch in which `all` are predicted.
+absl::StatusOr<Loss> OfPasses(const Objective& objective, const MaskedLossOptions& options,
+                              const std::vector<MaskedPair>& batch, int64_t all,
+                              const MaskedNetwork& network, const PretrainingHeads& heads) {
   std::vector<int64_t> lengths;
-  int64_t all = 0;
   for (const MaskedPair& pair : batch) {
     lengths.push_back(static_cast<int64_t>(pair.tokens.size()) + pair.image.rows());
-    all += TargetCount(objective, pair);
-  }
-  if (!IsAlone(options.world)) {
-    ASSIGN_OR_RETURN(all, options.world->SumOf(all));
   }
   const uint64_t seed = SeedOfProcess(options.seed, options.world);
   Loss sum;
   uint64_t number = 0;
   for (const std::vector<int64_t>& members : PassesOf(lengths, options.pass_rows)) {
+    RETURN_IF_ERROR(options.call.Check("train"));
     std::vector<const MaskedPair*> pairs;
     int64_t count = 0;
     for (const int64_t member : members) {
@@ -165,7 +159,22 @@ absl::StatusOr<Loss> AddMaskedGradients(const Objective& objective,
     ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, pass.Predict(), options.objective));
     sum = AddedUp(sum, loss, static_cast<double>(count) / static_cast<double>(all));
   }
-  return SumOverWorld(sum, options.world);
+  return sum;
+}
+
+}  // namespace
+
+absl::StatusOr<Loss> AddMaskedGradients(const Objective& objective,
+                                        const MaskedLossOptions& options,
+                                        const std::vector<MaskedPair>& batch,
+                                        const MaskedNetwork& network,
+                                        const PretrainingHeads& heads) {
+  int64_t all = 0;
+  for (const MaskedPair& pair : batch) all += TargetCount(objective, pair);
+  if (!IsAlone(options.world)) {
+    ASSIGN_OR_RETURN(all, options.world->SumOf(all));
+  }
+  return SumOverWorld(OfPasses(objective, options, batch, all, network, heads), options.world);
 }
 
 }  // namespace sightline

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/base/call_context.h"
 #include "common/models/network/masked_network.h"
 #include "common/training/objectives/heads.h"
 #include "common/training/objectives/loss.h"
@@ -48,16 +49,20 @@ struct MaskedLossOptions {
   uint64_t seed = 0;
   // Who has the other parts of the batch; as IsAlone has it.  It outlives the call.
   TrainingWorld* world = nullptr;
+  // What the batch is computed for, looked at between passes.
+  CallContext call = CallContext::Unbounded();
 };
 
 // Adds the loss's gradients to those of network and heads; of several processes the part that
 // `batch`, this one's, has in them.  Returns the loss of the whole batch without its graph: 0
-// where nothing is predicted.  Errors as TrainingWorld's.  REQUIRES: an objective that predicts
-// what `heads` has a head for (Objective::predicted), and pairs that fit it and the network.
+// where nothing is predicted.  Errors as the call's, which all processes then have, and as
+// TrainingWorld's.  REQUIRES: an objective that predicts what `heads` has a head for
+// (Objective::predicted), and pairs that fit it and the network.
 absl::StatusOr<Loss> AddMaskedGradients(const Objective& objective,
                                         const MaskedLossOptions& options,
                                         const std::vector<MaskedPair>& batch,
-                                        const MaskedNetwork& network, PretrainingHeads heads);
+                                        const MaskedNetwork& network,
+                                        const PretrainingHeads& heads);
 
 }  // namespace sightline
 

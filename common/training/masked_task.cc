@@ -57,8 +57,20 @@ class MaskedTask : public RecipeTask {
         masking_(masking),
         sampler_(SamplerOf(setting, i, WantedBy(objective))) {}
 
-  absl::StatusOr<TaskStep> AddGradients(int64_t number) override {
+  absl::StatusOr<TaskStep> AddGradients(int64_t number, const CallContext& call) override {
     const DrawnBatch drawn = DrawBatch(recipe_, number, &sampler_);
+    const auto batch = Shown(drawn, number);
+    RETURN_IF_ERROR(AgreeIn(setting_.world, batch.status()));
+    TaskStep step;
+    ASSIGN_OR_RETURN(step.loss, AddMaskedGradients(objective(), OptionsFor(number, call), *batch,
+                                                   network_, setting_.heads));
+    step.items = static_cast<int64_t>(drawn.captions.size());
+    return step;
+  }
+
+ private:
+  // This process's part, with what is hidden.
+  absl::StatusOr<std::vector<MaskedPair>> Shown(const DrawnBatch& drawn, int64_t number) const {
     std::vector<MaskedPair> batch;
     const WorldPart own = setting_.PartOf(drawn.captions.size());
     for (int64_t row = own.begin; row < own.end; ++row) {
@@ -72,14 +84,9 @@ class MaskedTask : public RecipeTask {
       Hide(number, row, &pair);
       batch.push_back(std::move(pair));
     }
-    TaskStep step;
-    ASSIGN_OR_RETURN(step.loss, AddMaskedGradients(objective(), OptionsFor(number), batch, network_,
-                                                   setting_.heads));
-    step.items = static_cast<int64_t>(drawn.captions.size());
-    return step;
+    return batch;
   }
 
- private:
   // Of scene text: pictures that have some.
   std::function<bool(int64_t picture)> WantedBy(const Objective& objective) const {
     if (objective.predicted != Predicted::kSceneTokens) return nullptr;
@@ -117,7 +124,7 @@ class MaskedTask : public RecipeTask {
     }
   }
 
-  MaskedLossOptions OptionsFor(int64_t number) const {
+  MaskedLossOptions OptionsFor(int64_t number, const CallContext& call) const {
     MaskedLossOptions options;
     options.objective = OptionsOf(objective(), recipe_);
     options.other_tower = recipe_.other_tower;
@@ -125,6 +132,7 @@ class MaskedTask : public RecipeTask {
     options.pass_rows = setting_.recipe->pass_rows;
     options.seed = SeedOf(seed_, RandomStream::kDropout, number);
     options.world = setting_.world;
+    options.call = call;
     return options;
   }
 

@@ -25,8 +25,23 @@ class MatchingTask : public RecipeTask {
         seed_(SeedOfTask(setting, i)),
         sampler_(SamplerOf(setting, i)) {}
 
-  absl::StatusOr<TaskStep> AddGradients(int64_t number) override {
+  absl::StatusOr<TaskStep> AddGradients(int64_t number, const CallContext& call) override {
     const std::vector<ShownPair> all = Draw(number);
+    TaskStep step;
+    ASSIGN_OR_RETURN(step.loss, SumOverWorld(OwnLoss(all, number, call), setting_.world));
+    step.items = static_cast<int64_t>(all.size());
+    return step;
+  }
+
+ private:
+  struct ShownPair {
+    int64_t caption = 0, picture = 0;
+    bool matches = true;
+  };
+
+  // Of this process's part of them.
+  absl::StatusOr<Loss> OwnLoss(const std::vector<ShownPair>& all, int64_t number,
+                               const CallContext& call) const {
     const WorldPart own = setting_.PartOf(all.size());
     const std::vector<ShownPair> shown(all.begin() + own.begin, all.begin() + own.end);
     std::vector<ImageNumbers> images;
@@ -42,21 +57,13 @@ class MatchingTask : public RecipeTask {
     uint64_t pass_number = 0;
     for (const std::vector<int64_t>& pass : PassesOf(lengths, setting_.recipe->pass_rows)) {
       if (pass.empty()) continue;  // a process has none of a small batch
+      RETURN_IF_ERROR(call.Check("train"));
       at::manual_seed(SeedOf(seed, RandomStream::kDropout, pass_number++));
       ASSIGN_OR_RETURN(const Loss loss, LossOf(pass, shown, images));
       sum = AddedUp(sum, loss, static_cast<double>(pass.size()) / static_cast<double>(all.size()));
     }
-    TaskStep step;
-    ASSIGN_OR_RETURN(step.loss, SumOverWorld(sum, setting_.world));
-    step.items = static_cast<int64_t>(all.size());
-    return step;
+    return sum;
   }
-
- private:
-  struct ShownPair {
-    int64_t caption = 0, picture = 0;
-    bool matches = true;
-  };
 
   // Captions, each with its picture, or one of the two changed for one that is wrong.
   std::vector<ShownPair> Draw(int64_t number) {

@@ -7,7 +7,9 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/base/checksum.h"
+#include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/caption_rule.h"
@@ -17,6 +19,9 @@ namespace {
 
 constexpr int64_t kMostFeatureBytes =
     int64_t{limits::kMaxRegions} * limits::kMaxRegionFeatureSize * int64_t{sizeof(float)};
+
+// Of a source that keeps no checksums: megabytes, whatever it holds.
+constexpr int64_t kSampledPictures = 100;
 
 // That of all readers, or 0.
 int SoftLabelCountOf(const std::vector<std::unique_ptr<CorpusReader>>& readers) {
@@ -34,6 +39,18 @@ absl::StatusOr<T> Named(const CorpusItem& item, absl::StatusOr<T> read) {
                       absl::StrCat(item.item_id, ": ", read.status().message()));
 }
 
+// So that no other texts in a row give the same bytes.
+void AddText(absl::string_view text, Sha256* hash) {
+  hash->Update(absl::StrCat(text.size(), ":"));
+  hash->Update(text);
+}
+
+void AddNumbers(const std::vector<float>& numbers, Sha256* hash) {
+  AddText(absl::string_view(reinterpret_cast<const char*>(numbers.data()),
+                            numbers.size() * sizeof(float)),
+          hash);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
@@ -49,6 +66,7 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
   opened->soft_label_count_ = SoftLabelCountOf(opened->readers_);
   RETURN_IF_ERROR(opened->FindTwins());
   opened->NumberWords();
+  opened->digest_ = opened->MakeDigest();
   return opened;
 }
 
@@ -144,24 +162,61 @@ absl::Status PairCorpus::CheckTellable() const {
   return absl::OkStatus();
 }
 
-std::string PairCorpus::Digest() const {
+std::string PairCorpus::MakeDigest() const {
   Sha256 hash;
-  const auto add = [&](const std::string& text) {
-    hash.Update(absl::StrCat(text.size(), ":"));
-    hash.Update(text);
-  };
   for (const Picture& picture : pictures_) {
-    add(picture.item.item_id);
+    AddText(picture.item.item_id, &hash);
     for (int64_t i = 0; i < picture.caption_count; ++i) {
-      add(captions_[picture.first_caption + i].text);
+      const Caption& caption = captions_[picture.first_caption + i];
+      AddText(caption.language, &hash);
+      AddText(caption.text, &hash);
     }
-    add("");
-    for (const std::string& tag : picture.item.tags) add(tag);
-    add("");
-    for (const std::string& word : picture.item.ocr_tokens) add(word);
-    add("");
+    AddText("", &hash);
+    for (const std::string& tag : picture.item.tags) AddText(tag, &hash);
+    AddText("", &hash);
+    for (const std::string& word : picture.item.ocr_tokens) AddText(word, &hash);
+    AddText("", &hash);
+  }
+  // Pictures of a reader lie together.
+  int64_t end = 0;
+  for (const auto& reader : readers_) {
+    const int64_t begin = end;
+    while (end < picture_count() && pictures_[end].reader == reader.get()) ++end;
+    if (begin < end) AddRegions(*reader, begin, end, &hash);
   }
   return hash.Hex();
+}
+
+// Of pictures [begin, end), which are the reader's.
+void PairCorpus::AddRegions(const CorpusReader& reader, int64_t begin, int64_t end,
+                            Sha256* hash) const {
+  const std::string known = reader.RegionsDigest();
+  AddText(known, hash);
+  if (!known.empty()) return;
+  for (int64_t picture = begin; picture < end; ++picture) {
+    AddText(absl::StrCat(FileSize(pictures_[picture].item.path).value_or(0)), hash);
+  }
+  const int64_t count = std::min(end - begin, kSampledPictures);
+  for (int64_t i = 0; i < count; ++i) {
+    AddPictureRegions(begin + i * (end - begin) / count, hash);
+  }
+}
+
+void PairCorpus::AddPictureRegions(int64_t picture, Sha256* hash) const {
+  const auto read = ReadPicture(picture);
+  if (!read.ok()) {
+    // Whoever learns from it will be told; here it only has to be another one.
+    AddText(absl::StatusCodeToString(read.status().code()), hash);
+    return;
+  }
+  const RegionSet& regions = read->regions;
+  for (const std::vector<float>* numbers :
+       {&regions.features, &regions.boxes, &regions.box_sizes, &regions.confidences}) {
+    AddNumbers(*numbers, hash);
+  }
+  if (soft_label_count_ == 0) return;
+  const auto labels = ReadSoftLabels(picture);
+  if (labels.ok()) AddNumbers(*labels, hash);
 }
 
 absl::StatusOr<ImageInput> PairCorpus::ReadPicture(int64_t picture) const {

@@ -161,6 +161,26 @@ void PairSampler::AddNearest(int64_t step, int64_t count, const NearestWrong& mi
   }
 }
 
+std::vector<int64_t> PairSampler::NearestCaptions(int64_t step, int64_t count,
+                                                  const NearestWrong& mined,
+                                                  const DrawnBatch& batch) const {
+  const auto own = absl::MakeConstSpan(batch.pictures).subspan(0, batch.captions.size());
+  const auto is_wrong = [&](int64_t caption) {
+    return std::none_of(own.begin(), own.end(),
+                        [&](int64_t picture) { return corpus_.MayBeRight(caption, picture); });
+  };
+  // Whatever pictures drew, which come first.
+  Random random(SeedOf(SeedOf(seed_, RandomStream::kNearest, step), RandomStream::kNearest, 1));
+  std::unordered_set<int64_t> seen(batch.captions.begin(), batch.captions.end());
+  std::vector<int64_t> captions;
+  for (const int64_t picture : own) {
+    for (const int64_t caption : SomeOf(mined.CaptionsOf(picture), count, &random)) {
+      if (seen.insert(caption).second && is_wrong(caption)) captions.push_back(caption);
+    }
+  }
+  return captions;
+}
+
 void PairSampler::AddProblem(CaptionedPicture right, bool wrong_captions, const ProblemDraws& draws,
                              Random* random, std::vector<CaptionedPicture>* pairs) const {
   const auto [caption, picture] = right;

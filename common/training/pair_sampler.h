@@ -90,6 +90,12 @@ class PairSampler {
   // from the nearest of each, as far as there are so many; each picture once.
   void AddNearest(int64_t step, int64_t count, const NearestWrong& mined, DrawnBatch* batch) const;
 
+  // The other way: captions, none of the batch's, that are wrong for all of its own pictures, one
+  // of each caption, `count` drawn from the nearest of each picture, as far as there are so many;
+  // each caption once.
+  std::vector<int64_t> NearestCaptions(int64_t step, int64_t count, const NearestWrong& mined,
+                                       const DrawnBatch& batch) const;
+
   // Likewise, as many as fit into the draws' batch_rows, of like lengths.
   // REQUIRES: that there is such a limit.
   DrawnBatch BatchOfRows(int64_t step);

@@ -40,39 +40,39 @@ class PairTask : public RecipeTask {
         sampler_(SamplerOf(setting, i)),
         maker_(setting.pairs, setting.wordnet, &recipe_, seed_) {}
 
-  absl::StatusOr<TaskStep> AddGradients(int64_t number) override {
-    ASSIGN_OR_RETURN(const Shown shown, Show(number));
+  absl::StatusOr<TaskStep> AddGradients(int64_t number, const CallContext& call) override {
+    const absl::StatusOr<Shown> shown = Show(number, call);
+    RETURN_IF_ERROR(AgreeIn(setting_.world, shown.status()));
     BatchLossOptions options;
     options.objective = OptionsOf(objective(), recipe_);
     options.pass_rows = setting_.recipe->pass_rows;
     options.distils_towers = recipe_.student == Student::kTowers;
     options.seed = SeedOf(seed_, RandomStream::kDropout, number);
     options.world = setting_.world;
+    options.call = call;
     TaskStep step;
-    ASSIGN_OR_RETURN(step.loss, sightline::AddGradients(objective(), options, shown.batch,
+    ASSIGN_OR_RETURN(step.loss, sightline::AddGradients(objective(), options, shown->batch,
                                                         pairs_.learner(), setting_.log_scale));
-    step.items = shown.items;
+    step.items = shown->items;
     return step;
   }
 
  private:
-  absl::StatusOr<Shown> Show(int64_t number) {
+  absl::StatusOr<Shown> Show(int64_t number, const CallContext& call) {
     Shown shown;
     DrawnBatch drawn;
     if (IsOfProblems(objective())) {
       shown.items = recipe_.batch;
-      ASSIGN_OR_RETURN(DrawnProblems problems, DrawProblems(number));
+      ASSIGN_OR_RETURN(DrawnProblems problems, DrawProblems(number, call));
       if (objective().reads_teacher) {
-        ASSIGN_OR_RETURN(shown.batch.taught, TaughtOf(problems));
+        ASSIGN_OR_RETURN(shown.batch.taught, TaughtOf(problems, call));
       }
       drawn = std::move(problems.batch);
       shown.batch.pairs = std::move(problems.pairs);
       shown.batch.candidates = recipe_.candidates;
     } else {
       drawn = DrawBatch(recipe_, number, &sampler_);
-      if (recipe_.nearest > 0) {
-        sampler_.AddNearest(number, recipe_.nearest, *setting_.nearest, &drawn);
-      }
+      if (recipe_.nearest > 0) AddNearest(number, &drawn, &shown);
       if (!recipe_.counts_relatives) shown.batch.related = Related(drawn);
       shown.items = static_cast<int64_t>(drawn.captions.size());
       if (recipe_.made_wrong != MadeWrong::kNone) {
@@ -94,21 +94,36 @@ class PairTask : public RecipeTask {
     return shown;
   }
 
+  // Pictures, of which some may be right for others of the batch, and captions, which are wrong for
+  // all of it and stand beside those that are made so.  A matrix is of pictures alone.
+  void AddNearest(int64_t number, DrawnBatch* drawn, Shown* shown) const {
+    const NearestWrong& mined = *setting_.nearest;
+    sampler_.AddNearest(number, recipe_.nearest, mined, drawn);
+    if (objective().reads == ObjectiveReads::kScoreMatrix) return;
+    const std::vector<int64_t> captions =
+        sampler_.NearestCaptions(number, recipe_.nearest, mined, *drawn);
+    shown->batch.has_hard_texts = !captions.empty();
+    for (const int64_t caption : RowsOf(captions, setting_.PartOf(captions.size()))) {
+      shown->batch.hard_texts.push_back(pairs_.text(caption));
+    }
+  }
+
   void AddWrong(Shown* shown) const {
     PairBatch& batch = shown->batch;
     const MadeWrong made = recipe_.made_wrong;
-    batch.has_hard_texts = made == MadeWrong::kTexts || made == MadeWrong::kBoth;
-    batch.has_hard_images = made == MadeWrong::kImages || made == MadeWrong::kBoth;
+    batch.has_hard_texts |= MakesTexts(made);
+    batch.has_hard_images = MakesImages(made);
     for (const auto& text : shown->wrong.texts) batch.hard_texts.emplace_back(text);
     for (const ImageNumbers& image : shown->wrong.images) batch.hard_images.push_back(&image);
   }
 
   // P x C.
-  absl::StatusOr<at::Tensor> TaughtOf(const DrawnProblems& problems) const {
+  absl::StatusOr<at::Tensor> TaughtOf(const DrawnProblems& problems,
+                                      const CallContext& call) const {
     if (problems.pairs.empty()) return at::empty({0, recipe_.candidates});
     ASSIGN_OR_RETURN(
         const at::Tensor scores,
-        ScoresOfTeacher(*setting_.frozen->Find(recipe_.teacher), problems.Captioned()));
+        ScoresOfTeacher(*setting_.frozen->Find(recipe_.teacher), problems.Captioned(), call));
     return scores.view({-1, recipe_.candidates});
   }
 
@@ -120,7 +135,7 @@ class PairTask : public RecipeTask {
     return ProblemsOf({all.begin() + own.begin * candidates, all.begin() + own.end * candidates});
   }
 
-  absl::StatusOr<DrawnProblems> DrawProblems(int64_t number) {
+  absl::StatusOr<DrawnProblems> DrawProblems(int64_t number, const CallContext& call) {
     ProblemDraws draws;
     draws.candidates = recipe_.mined_from > 0 ? recipe_.mined_from + 1 : recipe_.candidates;
     draws.sides = recipe_.sides;
@@ -130,7 +145,7 @@ class PairTask : public RecipeTask {
     DrawnProblems problems =
         PartOf(sampler_.Problems(number, recipe_.batch, draws), draws.candidates);
     if (recipe_.mined_from == 0 || problems.pairs.empty()) return problems;
-    return HardestOf(problems, draws.candidates, recipe_.candidates, pairs_);
+    return HardestOf(problems, draws.candidates, recipe_.candidates, pairs_, call);
   }
 
   // B x (B + D).

@@ -43,7 +43,9 @@ Loss AddedUp(const Loss& sum, const Loss& pass, double share) {
   return SumOf(sum, {part.value.detach(), part.first.defined() ? part.first.detach() : part.first});
 }
 
-absl::StatusOr<Loss> SumOverWorld(const Loss& part, TrainingWorld* world) {
+absl::StatusOr<Loss> SumOverWorld(const absl::StatusOr<Loss>& own, TrainingWorld* world) {
+  RETURN_IF_ERROR(AgreeIn(world, own.status()));
+  const Loss& part = *own;
   if (IsAlone(world)) return part.value.defined() ? part : Loss{at::zeros({}), {}};
   const at::Tensor sum = at::zeros({3}, at::kDouble);
   if (part.value.defined()) sum[0].copy_(part.value);

@@ -28,8 +28,9 @@ Loss AddedUp(const Loss& sum, const Loss& pass, double share);
 
 // What the parts of all processes say together: of each what AddedUp has made of its passes, or
 // nothing, if it has none of the batch; a loss of 0 if none has any.  `world` as IsAlone has it.
-// Errors as TrainingWorld's.
-absl::StatusOr<Loss> SumOverWorld(const Loss& part, TrainingWorld* world);
+// All fail if that of one is an error, as TrainingWorld::Agree says; else errors as
+// TrainingWorld's.
+absl::StatusOr<Loss> SumOverWorld(const absl::StatusOr<Loss>& own, TrainingWorld* world);
 
 // `seed` for what this process computes by itself, so that no two drop the same; of the first one
 // it is `seed`.

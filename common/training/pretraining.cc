@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
@@ -73,12 +74,19 @@ absl::Status LoadHead(const Safetensors& file, const std::string& name,
   return absl::OkStatus();
 }
 
-absl::Status LoadHeads(const ModelBundle& start, torch::nn::Module* heads) {
+// Of a head of other classes nothing can be begun with.
+bool HasOtherClasses(const Safetensors& file, int64_t class_count) {
+  const auto held = file.tensors().find("region_classifier.net.3.bias");
+  return held != file.tensors().end() && held->second.shape != std::vector<int64_t>{class_count};
+}
+
+absl::Status LoadHeads(const ModelBundle& start, int64_t class_count, torch::nn::Module* heads) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ResidentMemory> memory,
                    ReadBundleFile(start, kWeightsFile));
   ASSIGN_OR_RETURN(const auto file, Safetensors::FromBytes(absl::string_view(
                                         memory->data(), static_cast<size_t>(memory->size()))));
   for (const auto& head : heads->named_children()) {
+    if (head.key() == "region_classifier" && HasOtherClasses(*file, class_count)) continue;
     RETURN_IF_ERROR(LoadHead(*file, head.key(), *head.value()));
   }
   return absl::OkStatus();
@@ -96,7 +104,7 @@ absl::StatusOr<PretrainingHeads> MakePretrainingHeads(const Recipe& recipe,
   PretrainingHeads heads(BertConfigOf(spec), choice);
   RETURN_IF_ERROR(
       RandomizeWeights(SeedOf(recipe.seed, RandomStream::kWeights, 0), heads.ptr().get()));
-  RETURN_IF_ERROR(LoadHeads(start, heads.ptr().get()));
+  RETURN_IF_ERROR(LoadHeads(start, class_count, heads.ptr().get()));
   heads->to(device);
   return heads;
 }

@@ -20,9 +20,10 @@ namespace sightline {
 // Those that the recipe's objectives predict by, on `device`; empty if there is none.  The head of
 // regions' classes has `class_count`, of the soft labels that are learnt from; 0: there are none.
 // A head is as the bundle's weights have it if they hold all of it, in the names of heads.h, else
-// as BERT begins, by the recipe's seed.  REQUIRES: a recipe that passes CheckRecipe, a bundle with
-// a transformer. Errors as ReadBundleFile and Safetensors::FromBytes; InvalidArgument for a head of
-// other shapes, and for an objective of classes where there are no soft labels.
+// as BERT begins, by the recipe's seed; so does a head of so many other classes.  REQUIRES: a
+// recipe that passes CheckRecipe, a bundle with a transformer. Errors as ReadBundleFile and
+// Safetensors::FromBytes; InvalidArgument for a head of other shapes, and for an objective of
+// classes where there are no soft labels.
 absl::StatusOr<PretrainingHeads> MakePretrainingHeads(const Recipe& recipe,
                                                       const ModelBundle& start, int64_t class_count,
                                                       c10::Device device);

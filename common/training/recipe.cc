@@ -59,7 +59,12 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
       makes || (task.replaced_words == usual.replaced_words &&
                 task.replaced_regions == usual.replaced_regions),
       absl::StrCat(prefix, "replaced_words or replaced_regions is set, but made_wrong is none"));
+  checker->Require(
+      MakesTexts(task.made_wrong) || task.replaced_kinds == usual.replaced_kinds,
+      absl::StrCat(prefix, "replaced_kinds is set, but made_wrong makes no texts of other words"));
   require(!task.co_mask || objective.predicted == Predicted::kTokens, "co_mask");
+  require(task.wrong_pairs == usual.wrong_pairs || objective.reads_wrong_pairs, "wrong_pairs");
+  require(task.classes == usual.classes || objective.reads_classes, "classes");
   require(task.margin < 0 || objective.reads_margin, "margin");
   require(task.temperature < 0 || objective.reads_temperature, "temperature");
 }
@@ -100,15 +105,15 @@ void CheckMining(const Recipe& recipe, OptionChecker* checker) {
 
 // Words are known by a WordNet, which is of use for nothing else.
 void CheckWordNet(const Recipe& recipe, OptionChecker* checker) {
-  const auto makes = [&](MadeWrong made) {
+  const auto makes = [&](bool (*made)(MadeWrong)) {
     return std::any_of(recipe.tasks.begin(), recipe.tasks.end(),
-                       [made](const TaskRecipe& task) { return task.made_wrong == made; });
+                       [made](const TaskRecipe& task) { return made(task.made_wrong); });
   };
-  const bool texts = makes(MadeWrong::kTexts) || makes(MadeWrong::kBoth);
+  const bool texts = makes(&MakesTexts);
   checker->Require(!texts || !recipe.wordnet.empty(),
                    "wordnet is missing: captions are made wrong by its words; it is the folder of "
                    "index.noun and the like, /usr/share/wordnet of Debian's package wordnet-base");
-  checker->Require(texts || makes(MadeWrong::kImages) || recipe.wordnet.empty(),
+  checker->Require(texts || makes(&MakesImages) || recipe.wordnet.empty(),
                    "wordnet is set, but no task has made_wrong");
 }
 
@@ -146,6 +151,8 @@ ObjectiveOptions OptionsOf(const Objective& objective, const TaskRecipe& task) {
   ObjectiveOptions options = objective.defaults;
   if (task.margin >= 0) options.margin = task.margin;
   if (task.temperature >= 0) options.temperature = task.temperature;
+  options.wrong_pairs = task.wrong_pairs;
+  options.classes = task.classes;
   return options;
 }
 
@@ -174,6 +181,8 @@ bool MinesNearest(const Recipe& recipe) {
 void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   v->Number(prefix + "margin", &task->margin, -1, 2);
   v->Number(prefix + "temperature", &task->temperature, -1, 1000);
+  VisitChoice(prefix + "wrong_pairs", {"hardest", "all"}, &task->wrong_pairs, v);
+  VisitChoice(prefix + "classes", {"sum", "mean"}, &task->classes, v);
   v->Number(prefix + "share", &task->share, 1e-6, 1e6);
   // Of towers their square is a matrix.
   v->Count(prefix + "batch", &task->batch, 1, 1 << 16);
@@ -189,6 +198,7 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   v->Number(prefix + "wrong_share", &task->wrong_share, 0, 1);
   VisitChoice(prefix + "made_wrong", {"none", "texts", "images", "both"}, &task->made_wrong, v);
   v->Number(prefix + "replaced_words", &task->replaced_words, 1e-3, 1);
+  VisitChoice(prefix + "replaced_kinds", {"all", "nouns"}, &task->replaced_kinds, v);
   v->Number(prefix + "replaced_regions", &task->replaced_regions, 0, 1);
   v->Number(prefix + "masked_share", &task->masked_share, 1e-3, 1);
   VisitChoice(prefix + "other_tower", {"none", "add", "multiply"}, &task->other_tower, v);

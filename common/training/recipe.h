@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/training/objectives/loss_choices.h"
 #include "common/training/objectives/masking.h"
 #include "common/training/pair_sampler.h"
 #include "common/training/training_options.h"
@@ -22,11 +23,25 @@ enum class Student { kPairs, kTowers };
 // What is made up to be wrong beside a batch ("VLDeformer", Zhang et al., 2022).
 enum class MadeWrong { kNone, kTexts, kImages, kBoth };
 
+// Which words of a caption that is made wrong may be replaced: the paper's nouns, verbs, adjectives
+// and adverbs, or nouns alone, as a data set beside the released main training has it.
+enum class ReplacedKinds { kAll, kNouns };
+
+inline bool MakesTexts(MadeWrong made) {
+  return made == MadeWrong::kTexts || made == MadeWrong::kBoth;
+}
+inline bool MakesImages(MadeWrong made) {
+  return made == MadeWrong::kImages || made == MadeWrong::kBoth;
+}
+
 struct TaskRecipe {
   std::string objective;  // of objectives/registry.h
   // Of the objective; negative: the paper's.
   double margin = -1;
   double temperature = -1;
+  // Of a hinge over a matrix, and of divergences.
+  WrongPairs wrong_pairs = WrongPairs::kHardest;
+  ClassReduction classes = ClassReduction::kSum;
   // How often, relative to the other tasks' shares.
   double share = 1;
   // Captions with their pictures; of an objective over pairs, problems.
@@ -48,7 +63,8 @@ struct TaskRecipe {
   // what is drawn.
   int64_t mined_from = 0;
   // How many wrong ones are drawn from the nearest that were mined: of the candidates of a problem,
-  // or, of objectives over a batch, further pictures for each caption.
+  // or, of objectives over a batch, further pictures for each caption and further captions for each
+  // picture, of which a matrix of scores has none.
   int64_t nearest = 0;
   // Of distillation: the bundle that is learnt from, as RecipeJob::others names it, and what learns
   // to score as it does.
@@ -60,6 +76,7 @@ struct TaskRecipe {
   // the rest.
   MadeWrong made_wrong = MadeWrong::kNone;
   double replaced_words = 0.5;
+  ReplacedKinds replaced_kinds = ReplacedKinds::kAll;
   double replaced_regions = 0.5;
   // Of objectives of hidden words and regions: the probability with which each is hidden; of two
   // towers, what a row is given of the other one, and by whose table a text's words are predicted;

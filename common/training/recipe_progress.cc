@@ -19,7 +19,7 @@ namespace {
 constexpr char kLookedStepFact[] = "looked_step";
 constexpr char kBestStepFact[] = "best_step", kBestScoreFact[] = "best_score";
 // Goes up when the same job would end in other weights.
-constexpr int kTrainerVersion = 2;
+constexpr int kTrainerVersion = 3;
 
 std::vector<at::Tensor> TensorsOf(const std::map<std::string, at::Tensor>& named) {
   std::vector<at::Tensor> tensors;
@@ -38,17 +38,27 @@ std::string DescribeJob(const RecipeJob& job) {
       "\ndevelopment=", job.development == nullptr ? "none" : job.development->Digest(), "\n");
 }
 
-std::map<std::string, at::Tensor> WeightsOf(const TrainableNetwork& network) {
+std::string NameOfHead(absl::string_view parameter) {
+  return absl::StrCat("heads.", parameter);
+}
+
+std::map<std::string, at::Tensor> WeightsOf(const TrainableNetwork& network,
+                                            const PretrainingHeads& heads) {
   std::map<std::string, at::Tensor> weights;
   for (const auto& item : network.module->named_parameters()) {
     weights[item.key()] = item.value().detach();
   }
   for (const auto& item : network.module->named_buffers()) weights[item.key()] = item.value();
+  if (!heads) return weights;
+  for (const auto& item : heads->named_parameters()) {
+    weights[NameOfHead(item.key())] = item.value().detach();
+  }
   return weights;
 }
 
-std::map<std::string, at::Tensor> CopyOfWeights(const TrainableNetwork& network) {
-  std::map<std::string, at::Tensor> weights = WeightsOf(network);
+std::map<std::string, at::Tensor> CopyOfWeights(const TrainableNetwork& network,
+                                                const PretrainingHeads& heads) {
+  std::map<std::string, at::Tensor> weights = WeightsOf(network, heads);
   for (auto& [name, value] : weights) value = value.clone();
   return weights;
 }
@@ -114,7 +124,9 @@ absl::Status RecipeCheckpoints::TakeStateOfFirst() {
   const int64_t* const numbers = place.data_ptr<int64_t>();
   progress_.step = numbers[0];
   progress_.looked_step = numbers[1];
-  if (numbers[2] > 0 && progress_.best.empty()) progress_.best = CopyOfWeights(*parts_.learner);
+  if (numbers[2] > 0 && progress_.best.empty()) {
+    progress_.best = CopyOfWeights(*parts_.learner, parts_.heads);
+  }
   progress_.development.step = numbers[3];
   progress_.development.score = score.item<double>();
   parts_.optimizer->set_step_counts(counts);
@@ -145,7 +157,7 @@ absl::Status RecipeCheckpoints::TakeUp(TrainingCheckpoint* checkpoint) {
         !absl::SimpleAtod(checkpoint->facts[kBestScoreFact], &progress_.development.score)) {
       return Contradiction(directory);
     }
-    progress_.best = CopyOfWeights(*parts_.learner);
+    progress_.best = CopyOfWeights(*parts_.learner, parts_.heads);
   }
   {
     const at::NoGradGuard no_grad;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/call_context.h"
 #include "common/models/trainable.h"
@@ -18,6 +19,7 @@
 #include "common/training/checkpoint.h"
 #include "common/training/development_report.h"
 #include "common/training/negative_miner.h"
+#include "common/training/objectives/heads.h"
 #include "common/training/recipe_trainer.h"
 #include "common/training/world.h"
 
@@ -26,9 +28,15 @@ namespace sightline {
 // All that decides which weights a job ends in, a line each: what a checkpoint is of.
 std::string DescribeJob(const RecipeJob& job);
 
-// All that a bundle is written of, where it lies: parameters and buffers, by name.
-std::map<std::string, at::Tensor> WeightsOf(const TrainableNetwork& network);
-std::map<std::string, at::Tensor> CopyOfWeights(const TrainableNetwork& network);
+// What a parameter of heads of pre-training is called beside those of the network.
+std::string NameOfHead(absl::string_view parameter);
+
+// All that a bundle is written of, where it lies: parameters and buffers, by name; `heads` may be
+// empty.
+std::map<std::string, at::Tensor> WeightsOf(const TrainableNetwork& network,
+                                            const PretrainingHeads& heads);
+std::map<std::string, at::Tensor> CopyOfWeights(const TrainableNetwork& network,
+                                                const PretrainingHeads& heads);
 
 struct RecipeProgress {
   int64_t step = 0;                        // done
@@ -45,6 +53,7 @@ class RecipeCheckpoints {
   struct Parts {
     const RecipeJob* job;
     const TrainableNetwork* learner;
+    PretrainingHeads heads;  // empty where nothing is hidden
     AdamW* optimizer;
     NegativeMiner* miner;
     TrainingWorld* world;

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "common/base/call_context.h"
 #include "common/bundle/model_bundle.h"
 #include "common/training/frozen_models.h"
 #include "common/training/learnt_pairs.h"
@@ -64,9 +65,12 @@ class RecipeTask {
   // returned is of the whole batch.
   // What is shown is a function of the recipe's seed and `number`, and where wrong ones are chosen
   // by weights, of these or of what was mined by them.  Errors as
-  // LearntPairs::ReadImage and as the loss's: InvalidArgument for a network that lacks what the
-  // objective reads, and TrainingWorld's.
-  virtual absl::StatusOr<TaskStep> AddGradients(int64_t number) = 0;
+  // LearntPairs::ReadImage, as the call's, which is looked at between passes, and as the loss's:
+  // InvalidArgument for a network that lacks what the objective reads, and TrainingWorld's.  Then
+  // gradients, and running statistics of norms, are worth nothing.  Of several processes some may
+  // fail and others not, but none waits for one that has: they are to agree afterwards
+  // (TrainingWorld::Agree).
+  virtual absl::StatusOr<TaskStep> AddGradients(int64_t number, const CallContext& call) = 0;
 
  private:
   const Objective& objective_;

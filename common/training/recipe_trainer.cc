@@ -5,18 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/base/files.h"
-#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/inference.h"
-#include "common/models/network/autocast.h"
 #include "common/models/network/masked_network.h"
-#include "common/models/network/weights.h"
 #include "common/models/trainable.h"
 #include "common/training/adamw.h"
 #include "common/training/checkpoint.h"
@@ -24,8 +19,10 @@
 #include "common/training/frozen_models.h"
 #include "common/training/learnt_pairs.h"
 #include "common/training/negative_miner.h"
+#include "common/training/norm_statistics.h"
 #include "common/training/passes.h"
 #include "common/training/pretraining.h"
+#include "common/training/recipe_bundle.h"
 #include "common/training/recipe_progress.h"
 #include "common/training/recipe_task.h"
 #include "common/training/recipe_window.h"
@@ -39,7 +36,6 @@ namespace sightline {
 namespace {
 
 constexpr char kLogScale[] = "log_scale";
-constexpr char kHeads[] = "heads.";
 constexpr double kMostLogScale = 4.605170185988092;  // ln 100
 
 // One run, from the first step or a checkpoint to the bundle.
@@ -68,11 +64,7 @@ class RecipeTrainer {
     if (progress_.step > 0) RETURN_IF_ERROR(LookIfDue());
     window_.Restart();
     while (progress_.step < recipe_.steps) {
-      const absl::Status alive = world_.Agree(call_.Check("train"));
-      if (!alive.ok()) {
-        RETURN_IF_ERROR(checkpoints_->WriteUnlessDone(last_norm_));
-        return alive;
-      }
+      RETURN_IF_ERROR(OrEnded(world_.Agree(call_.Check("train"))));
       RETURN_IF_ERROR(MineIfDue());
       RETURN_IF_ERROR(Step());
       RETURN_IF_ERROR(world_.Agree(AfterStep()));
@@ -140,7 +132,7 @@ class RecipeTrainer {
     }
     if (heads_) {
       for (const auto& item : heads_->named_parameters()) {
-        parameters.push_back({absl::StrCat(kHeads, item.key()), item.value()});
+        parameters.push_back({NameOfHead(item.key()), item.value()});
       }
     }
     parameters.push_back({kLogScale, log_scale_});
@@ -148,11 +140,12 @@ class RecipeTrainer {
   }
 
   absl::Status MakeOptimizer() {
-    ASSIGN_OR_RETURN(TaughtGroups taught, FindTaughtGroups(Parameters(), tasks_, &world_));
+    ASSIGN_OR_RETURN(TaughtGroups taught, FindTaughtGroups(Parameters(), tasks_, &world_, call_));
     groups_ = std::move(taught.of_task);
     optimizer_ = std::make_unique<AdamW>(taught.groups, recipe_.adamw, /*average=*/false);
-    const RecipeCheckpoints::Parts parts = {&job_,   learner_.get(), optimizer_.get(), miner_.get(),
-                                            &world_, &observer_,     call_.clock()};
+    const RecipeCheckpoints::Parts parts = {
+        &job_,        learner_.get(), heads_,     optimizer_.get(),
+        miner_.get(), &world_,        &observer_, call_.clock()};
     checkpoints_ = std::make_unique<RecipeCheckpoints>(parts, &progress_);
     return absl::OkStatus();
   }
@@ -170,44 +163,55 @@ class RecipeTrainer {
     return i;
   }
 
+  // What is not to be lost of a run that ends here: its last whole step.
+  absl::Status OrEnded(const absl::Status& status) {
+    if (!status.ok()) RETURN_IF_ERROR(checkpoints_->WriteUnlessDone(last_norm_));
+    return status;
+  }
+
   absl::Status MineIfDue() {
     if (miner_ == nullptr) return absl::OkStatus();
     const absl::Time begin = call_.clock()->Now();
-    const absl::Status mined = world_.Agree(miner_->MineIfDue(progress_.step, call_));
-    if (!mined.ok()) {
-      RETURN_IF_ERROR(checkpoints_->WriteUnlessDone(last_norm_));
-      return mined;
-    }
+    RETURN_IF_ERROR(OrEnded(world_.Agree(miner_->MineIfDue(progress_.step, call_))));
     window_.Pause(call_.clock()->Now() - begin);
     return absl::OkStatus();
   }
 
-  // Of the `number`-th step of task `i`: the mean over its batches.
+  // Of the `number`-th step of task `i`: the mean over its batches, of all processes.  If one
+  // fails, or is stopped, all do.
   absl::StatusOr<TaskStep> AddGradientsOf(size_t i, int64_t number) {
     const int64_t batches = recipe_.accumulation;
     const double share = 1.0 / static_cast<double>(batches);
     TaskStep all;
     for (int64_t batch = number * batches; batch < (number + 1) * batches; ++batch) {
-      ASSIGN_OR_RETURN(const TaskStep one, tasks_[i]->AddGradients(batch));
-      all.items += one.items;
-      all.loss = SumOf(all.loss, PartOf(one.loss, share));
+      const absl::StatusOr<TaskStep> one = tasks_[i]->AddGradients(batch, call_);
+      const bool more = batch + 1 < (number + 1) * batches;
+      RETURN_IF_ERROR(world_.Agree(one.ok() && more ? call_.Check("train") : one.status()));
+      all.items += one->items;
+      all.loss = SumOf(all.loss, PartOf(one->loss, share));
     }
     if (batches > 1) optimizer_->ScaleGradients(groups_[i], share);
+    RETURN_IF_ERROR(world_.AddUp(optimizer_->Gradients(groups_[i])));
     return all;
   }
 
   absl::Status Step() {
     const size_t i = TaskOf(progress_.step);
     optimizer_->ZeroGradients();
-    ASSIGN_OR_RETURN(const TaskStep taken, AddGradientsOf(i, task_steps_[i]));
-    RETURN_IF_ERROR(world_.AddUp(optimizer_->Gradients(groups_[i])));
+    const at::Tensor statistics = StatisticsOf(*learner_);
+    const absl::StatusOr<TaskStep> taken = AddGradientsOf(i, task_steps_[i]);
+    if (!taken.ok()) {
+      // Given up, it has moved nothing else.
+      SetStatistics(statistics, *learner_);
+      return OrEnded(taken.status());
+    }
     last_rate_ = RateAt(recipe_.rate, progress_.step, recipe_.steps);
     last_norm_ = optimizer_->Step(groups_[i], last_rate_);
     {
       const at::NoGradGuard no_grad;
       log_scale_.clamp_max_(kMostLogScale);
     }
-    window_.Add(i, taken);
+    window_.Add(i, *taken);
     ++task_steps_[i];
     ++progress_.step;
     return absl::OkStatus();
@@ -262,13 +266,9 @@ class RecipeTrainer {
                      (recipe_.develop_every > 0 && progress_.step % recipe_.develop_every == 0);
     if (job_.development == nullptr || !due || Ways().empty()) return absl::OkStatus();
     if (progress_.looked_step == progress_.step) return absl::OkStatus();
-    const absl::Status looked = Look();
-    if (looked.ok()) {
-      progress_.looked_step = progress_.step;
-    } else {
-      RETURN_IF_ERROR(checkpoints_->WriteUnlessDone(last_norm_));
-    }
-    return looked;
+    RETURN_IF_ERROR(OrEnded(Look()));
+    progress_.looked_step = progress_.step;
+    return absl::OkStatus();
   }
 
   absl::Status Look() {
@@ -279,7 +279,7 @@ class RecipeTrainer {
     const bool best = progress_.best.empty() || report.score > progress_.development.score;
     if (best) {
       progress_.development = report;
-      progress_.best = CopyOfWeights(*learner_);
+      progress_.best = CopyOfWeights(*learner_, heads_);
     }
     observer_.OnDevelopment(report, best);
     return absl::OkStatus();
@@ -288,7 +288,7 @@ class RecipeTrainer {
   absl::StatusOr<RecipeResult> Finish() {
     if (!progress_.best.empty()) {
       const at::NoGradGuard no_grad;
-      RETURN_IF_ERROR(CopyTensors(progress_.best, WeightsOf(*learner_)));
+      RETURN_IF_ERROR(CopyTensors(progress_.best, WeightsOf(*learner_, heads_)));
       if (progress_.development.pictures == 0) {
         // Taken up from a checkpoint, which holds the score alone.
         const int64_t step = progress_.development.step;
@@ -307,18 +307,7 @@ class RecipeTrainer {
   }
 
   absl::Status WriteBundle(ModelBundle* made) const {
-    bundle::v1::ModelBundleManifest manifest = job_.start->manifest;
-    manifest.set_description(!job_.description.empty()
-                                 ? job_.description
-                                 : absl::StrCat("trained for ", recipe_.steps, " steps from ",
-                                                job_.start->id.substr(0, 12)));
-    std::map<std::string, std::string> files;
-    const std::string& vocabulary = manifest.tokenizer().vocabulary_file();
-    ASSIGN_OR_RETURN(files[vocabulary],
-                     ReadFile(job_.start->FilePath(vocabulary), limits::kMaxVocabularyBytes));
-    ASSIGN_OR_RETURN(files[std::string(kWeightsFile)],
-                     SerializeWeights(*learner_->module, WeightDtype::kFloat16));
-    ASSIGN_OR_RETURN(*made, WriteModelBundle(job_.store, manifest, files));
+    ASSIGN_OR_RETURN(*made, WriteLearntBundle(job_, *learner_, heads_));
     return absl::OkStatus();
   }
 
@@ -344,17 +333,6 @@ class RecipeTrainer {
   at::Tensor last_norm_;
   RecipeWindow window_;
 };
-
-absl::StatusOr<std::unique_ptr<TrainableNetwork>> LoadLearner(const RecipeJob& job,
-                                                              c10::Device device) {
-  TrainableOptions options;
-  options.device = device;
-  options.dropout = job.recipe.dropout;
-  options.bfloat16 = job.recipe.precision == Precision::kBfloat16;
-  if (options.bfloat16) RETURN_IF_ERROR(ProbeBfloat16(device));
-  UseTrainingThreads(job.threads);
-  return LoadTrainable(*job.start, options);
-}
 
 absl::StatusOr<RecipeResult> Train(const RecipeJob& job, RecipeObserver* observer,
                                    const CallContext& call) {

@@ -116,12 +116,12 @@ struct RecipeResult {
 // whose network lacks what an objective reads, pictures that it does not read, a teacher or a
 // retriever that is none or that does not read them, a device that is not there.
 // FailedPrecondition: the newest checkpoint is of another job; the message names each difference.
-// Cancelled, DeadlineExceeded: `call` ended, or that of another process; the checkpoint written
-// last is where the same job continues.  Unavailable: the other processes did not come, or one has
-// ended; the same.  Internal: a loss that is not finite, or what LibTorch throws;
-// ResourceExhausted: no memory left. Of several processes besides InvalidArgument: a device that is
-// no CPU, jobs that differ, a task that one process alone can learn (batch_loss.h).  Unimplemented:
-// as TrainingWorld::Join.
+// Cancelled, DeadlineExceeded: `call` ended, or that of another process; the step that it ended in
+// is given up, and the checkpoint written last is where the same job continues.  Unavailable: the
+// other processes did not come, or one has ended; the same.  Internal: a loss that is not finite,
+// or what LibTorch throws; ResourceExhausted: no memory left. Of several processes besides
+// InvalidArgument: a device that is no CPU, jobs that differ, a task that one process alone can
+// learn (batch_loss.h).  Unimplemented: as TrainingWorld::Join.
 absl::StatusOr<RecipeResult> TrainByRecipe(const RecipeJob& job, RecipeObserver* observer,
                                            const CallContext& call);
 

@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/base/call_context.h"
 #include "common/base/status_macros.h"
 #include "common/training/passes.h"
 #include "common/training/random.h"
@@ -39,20 +41,25 @@ class TowerSide {
     }
   }
 
-  // All processes' embeddings, in the items' order: with gradients if they are of one pass of this
-  // one, else a leaf.
-  absl::StatusOr<at::Tensor> Rows(TrainingWorld* world) {
-    at::Tensor rows;
+  // Embeds this process's items, and tells the others nothing.  Errors as the call's.
+  absl::Status Embed(const CallContext& call) {
     if (places_.empty()) {
-      rows = at::empty({0, 0});
+      own_ = at::empty({0, 0});
     } else if (passes_.size() == 1) {
-      rows = one_pass_ = InOrder(EncodePass(0));
-      if (IsAlone(world)) return rows;
+      own_ = one_pass_ = InOrder(EncodePass(0));
     } else {
-      rows = InPasses();
+      ASSIGN_OR_RETURN(own_, InPasses(call));
     }
+    return absl::OkStatus();
+  }
+
+  // All processes' embeddings, in the items' order: with gradients if they are of one pass of this
+  // one, else a leaf.  REQUIRES: Embed has succeeded in each.
+  absl::StatusOr<at::Tensor> Rows(TrainingWorld* world) {
+    if (IsAlone(world) && one_pass_.defined()) return one_pass_;
+    at::Tensor rows = own_;
     if (!IsAlone(world)) {
-      ASSIGN_OR_RETURN(const GatheredRows all, world->GatherRows(rows));
+      ASSIGN_OR_RETURN(const GatheredRows all, world->GatherRows(own_));
       rows = all.rows;
       begin_ = all.begin;
     }
@@ -60,15 +67,20 @@ class TowerSide {
     return leaf_;
   }
 
-  // Hands on what the leaf's gradient says of this process's items.
-  void Backward() {
-    if (places_.empty() || !leaf_.defined() || !leaf_.grad().defined()) return;
+  // Hands on what the leaf's gradient says of this process's items.  Errors as the call's.
+  absl::Status Backward(const CallContext& call) {
+    if (places_.empty() || !leaf_.defined() || !leaf_.grad().defined()) return absl::OkStatus();
     const at::Tensor own = leaf_.grad().narrow(0, begin_, static_cast<int64_t>(places_.size()));
-    if (one_pass_.defined()) return one_pass_.backward(own);
+    if (one_pass_.defined()) {
+      one_pass_.backward(own);
+      return absl::OkStatus();
+    }
     for (size_t i = 0; i < passes_.size(); ++i) {
+      RETURN_IF_ERROR(call.Check("train"));
       const at::Tensor items = at::tensor(passes_[i], at::kLong).to(own.device());
       EncodePass(i).backward(own.index_select(0, items));
     }
+    return absl::OkStatus();
   }
 
  private:
@@ -77,10 +89,13 @@ class TowerSide {
     return encode_(passes_[i]);
   }
 
-  at::Tensor InPasses() {
+  absl::StatusOr<at::Tensor> InPasses(const CallContext& call) {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> parts;
-    for (size_t i = 0; i < passes_.size(); ++i) parts.push_back(EncodePass(i));
+    for (size_t i = 0; i < passes_.size(); ++i) {
+      RETURN_IF_ERROR(call.Check("train"));
+      parts.push_back(EncodePass(i));
+    }
     return InOrder(at::cat(parts));
   }
 
@@ -92,7 +107,8 @@ class TowerSide {
   std::vector<int64_t> places_;  // of each item, in what the passes give one after another
   const uint64_t seed_;
   const Encode encode_;
-  at::Tensor one_pass_;  // with its graph
+  at::Tensor own_;       // of this process
+  at::Tensor one_pass_;  // the same with its graph
   at::Tensor leaf_;
   int64_t begin_ = 0;  // of this process's items in it
 };

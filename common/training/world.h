@@ -108,6 +108,11 @@ inline bool IsAlone(const TrainingWorld* world) {
   return world == nullptr || world->is_alone();
 }
 
+// TrainingWorld::Agree, where there may be one process alone.
+inline absl::Status AgreeIn(TrainingWorld* world, const absl::Status& own) {
+  return IsAlone(world) ? own : world->Agree(own);
+}
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_TRAINING_WORLD_H_

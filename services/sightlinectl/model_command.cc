@@ -4,7 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/base/files.h"
@@ -23,23 +25,50 @@ namespace {
 
 struct InitFlags {
   std::string store, vocabulary, weights_of, config;
+  std::vector<std::string> weights_from;
+  std::vector<WeightsSource> sources;  // of weights_from
   InitOptions options;
 };
 
-// What was taken of another model is told.
+// PATH,OLD=NEW,...
+absl::StatusOr<WeightsSource> ParseSource(const std::string& text) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ',');
+  WeightsSource source;
+  source.path = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) {
+    const size_t mark = parts[i].find('=');
+    if (mark == std::string::npos) {
+      return absl::InvalidArgumentError(absl::StrCat("--weights-from ", text, ": \"", parts[i],
+                                                     "\" is not OLD=NEW, what names begin with"));
+    }
+    source.renames.emplace_back(parts[i].substr(0, mark), parts[i].substr(mark + 1));
+  }
+  return source;
+}
+
+// What was taken of others is told.
+ModelBundle Told(const BorrowedModel& borrowed, const std::string& others, const Console& console) {
+  console.err << borrowed.taken << " tensors are those of " << others << "; drawn: "
+              << (borrowed.drawn.empty() ? "none" : absl::StrJoin(borrowed.drawn, ", ")) << "\n";
+  return borrowed.bundle;
+}
+
 absl::StatusOr<ModelBundle> WriteInitialModel(const InitFlags& flags, const Console& console) {
   ASSIGN_OR_RETURN(const bundle::v1::ModelBundleManifest manifest, ReadModelConfig(flags.config));
   if (!flags.weights_of.empty()) {
     ASSIGN_OR_RETURN(const ModelBundle other, OpenNamedBundle(flags.store, flags.weights_of));
-    ASSIGN_OR_RETURN(BorrowedModel borrowed,
+    ASSIGN_OR_RETURN(const BorrowedModel borrowed,
                      InitModelFrom(other, flags.store, manifest, flags.options));
-    console.err << borrowed.taken << " tensors are those of " << other.directory << "; drawn: "
-                << (borrowed.drawn.empty() ? "none" : absl::StrJoin(borrowed.drawn, ", ")) << "\n";
-    return std::move(borrowed.bundle);
+    return Told(borrowed, other.directory, console);
   }
   ASSIGN_OR_RETURN(const std::string vocabulary,
                    ReadFile(flags.vocabulary, limits::kMaxVocabularyBytes));
-  return InitModel(flags.store, manifest, vocabulary, flags.options);
+  if (flags.weights_from.empty()) {
+    return InitModel(flags.store, manifest, vocabulary, flags.options);
+  }
+  ASSIGN_OR_RETURN(const BorrowedModel borrowed,
+                   InitModelFrom(flags.sources, flags.store, manifest, vocabulary, flags.options));
+  return Told(borrowed, absl::StrJoin(flags.weights_from, " and "), console);
 }
 
 struct VocabularyFlags {
@@ -119,6 +148,11 @@ int RunInitModel(const std::vector<std::string>& args, const Console& console) {
                "in place of --vocabulary: id of a bundle in --store, or a bundle's folder, whose "
                "vocabulary is taken, and whose weights wherever names and shapes are the same",
                &values.weights_of);
+  flags.Strings("weights-from", "PATH,OLD=NEW,...",
+                "beside --vocabulary: checkpoint, as convert reads them, or bundle's folder, whose "
+                "weights are taken wherever names and shapes are the same, after names that begin "
+                "with OLD begin with NEW; repeatable, the first that has a tensor gives it",
+                &values.weights_from);
   flags.String("config", "FILE",
                "JSON of a ModelBundleManifest without files; default: the demo's small OSCAR",
                &values.config);
@@ -132,6 +166,18 @@ int RunInitModel(const std::vector<std::string>& args, const Console& console) {
     return UsageError(kInitModelCommand,
                       "give --store DIR and either --vocabulary FILE or --weights-of MODEL",
                       console);
+  }
+  if (!values.weights_from.empty() && !values.weights_of.empty()) {
+    return UsageError(kInitModelCommand,
+                      "give --weights-of MODEL, or --weights-from PATH with --vocabulary FILE",
+                      console);
+  }
+  for (const std::string& text : values.weights_from) {
+    absl::StatusOr<WeightsSource> source = ParseSource(text);
+    if (!source.ok()) {
+      return UsageError(kInitModelCommand, std::string(source.status().message()), console);
+    }
+    values.sources.push_back(*std::move(source));
   }
   values.options.dtype = float32 ? WeightDtype::kFloat32 : WeightDtype::kFloat16;
   const absl::StatusOr<ModelBundle> bundle = WriteInitialModel(values, console);

@@ -46,6 +46,7 @@ RegionFileItem ItemOf(const CorpusItem& item, RegionSet regions) {
   of.line.tags = item.tags;
   of.line.ocr_tokens = item.ocr_tokens;
   of.line.split = item.split;
+  of.line.published_place = item.published_place;
   of.regions = std::move(regions);
   return of;
 }

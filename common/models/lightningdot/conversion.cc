@@ -7,8 +7,10 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/convert/family_conversions.h"
+#include "common/models/convert/kept_heads.h"
 #include "common/models/convert/manifest_parts.h"
 #include "common/models/convert/tensor_plan.h"
+#include "common/models/inputs/pretraining_heads.h"
 
 namespace sightline {
 namespace {
@@ -24,14 +26,10 @@ constexpr int64_t kSceneTokens = 64;
 constexpr int64_t kScenePosition = 1;  // the separator's; [CLS] has 0
 constexpr int64_t kSceneType = 0;
 
-// Heads of pre-training, which belong to no tower.
-constexpr absl::string_view kOtherHeads[] = {"cls.", "feat_regress.", "region_classifier.",
-                                             "itm_output."};
-
+// Of the model itself.
 std::string CanonicalName(absl::string_view name) {
-  for (const absl::string_view head : kOtherHeads) {
-    if (absl::StartsWith(name, head)) return "";
-  }
+  // Two towers have no use for UNITER's head of matching.
+  if (IsOfPretrainingHead(name) || absl::StartsWith(name, "itm_output.")) return "";
   // The pre-trained model has one more bert. before both towers; the inner ones stay.
   if (absl::StartsWith(name, "bert.img_model.") || absl::StartsWith(name, "bert.txt_model.")) {
     name.remove_prefix(5);
@@ -107,6 +105,7 @@ absl::StatusOr<Conversion> Convert(const Checkpoint& source, const ConvertOption
   SetUniterRegionRule(options, manifest);
   SetEmbedding(dimension, bundle::v1::EmbeddingSpec::INNER_PRODUCT, manifest);
   if (options.scene_text) SetSceneText(options, sizes.positions, manifest);
+  KeepPretrainingHeads(source, &result);
   return result;
 }
 

@@ -2,6 +2,10 @@
 
 #include <ATen/ATen.h>
 
+#include <iterator>
+
+#include "common/models/inputs/pretraining_heads.h"
+
 namespace sightline {
 
 const MaskedNetwork* MaskedNetworkOf(const Network& network) {
@@ -9,7 +13,8 @@ const MaskedNetwork* MaskedNetworkOf(const Network& network) {
 }
 
 std::vector<std::string> PretrainingHeadNames() {
-  return {"cls.", "feat_regress.", "region_classifier.", "mask_embedding."};
+  return std::vector<std::string>(std::begin(kPretrainingHeadNames),
+                                  std::end(kPretrainingHeadNames));
 }
 
 at::Tensor ShownFeatures(const at::Tensor& features, absl::Span<const int64_t> hidden,

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/models/convert/family_conversions.h"
+#include "common/models/convert/kept_heads.h"
 #include "common/models/convert/manifest_parts.h"
 #include "common/models/convert/tensor_plan.h"
 #include "common/models/oscar/trunk_conversion.h"
@@ -137,6 +138,7 @@ absl::StatusOr<Conversion> Convert(const Checkpoint& source, const ConvertOption
     SetEmbedding(sizes.hidden, bundle::v1::EmbeddingSpec::COSINE, manifest);
   }
   if (uses.cross_encoder) SetTags(source, options, microsoft, &result);
+  KeepPretrainingHeads(source, &result);
   return result;
 }
 

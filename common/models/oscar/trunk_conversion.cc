@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/models/convert/manifest_parts.h"
+#include "common/models/inputs/pretraining_heads.h"
 
 namespace sightline {
 
@@ -25,7 +26,7 @@ OscarTrunkKind KindOfOscarTrunk(const Checkpoint& source, const ConvertOptions& 
 }
 
 std::string CanonicalOscarName(absl::string_view name) {
-  if (absl::StartsWith(name, "cls.")) return "";
+  if (IsOfPretrainingHead(name)) return "";
   if (absl::StartsWith(name, "classifier.")) return std::string(name);
   // MMT-Retrieval saves the trunk alone, without its name.
   const std::string full =

@@ -13,16 +13,20 @@
 // row 0 all the same, which is the first token's.
 #include <ATen/ATen.h>
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "common/base/status_macros.h"
 #include "common/models/family_manifests.h"
 #include "common/models/family_models.h"
+#include "common/models/inference.h"
 #include "common/models/network/executor.h"
 #include "common/models/network/network_host.h"
 #include "common/models/network/tensor_gate.h"
+#include "common/models/network/weights.h"
 #include "common/models/sgraf/net.h"
 
 namespace sightline {
@@ -148,8 +152,25 @@ absl::StatusOr<NetworkParts> MakeSgraf(const ModelBundle& bundle, NetworkHost* h
   return parts;
 }
 
+absl::StatusOr<std::string> InitialWeights(const bundle::v1::ModelBundleManifest& manifest,
+                                           uint64_t seed, WeightDtype dtype) {
+  std::shared_ptr<SgrafNetImpl> net;
+  RETURN_IF_ERROR(RunGuarded("build the network", [&] {
+    net = std::make_shared<SgrafNetImpl>(manifest);
+    return absl::OkStatus();
+  }));
+  RETURN_IF_ERROR(RandomizeSgraf(seed, net.get()));
+  return SerializeWeights(*net, dtype);
+}
+
+constexpr FamilyModel Family() {
+  FamilyModel family = NetworkFamily<SgrafNetImpl, &MakeSgraf>();
+  family.initial_weights = &InitialWeights;
+  return family;
+}
+
 }  // namespace
 
-const FamilyModel sgraf::kModel = NetworkFamily<SgrafNetImpl, &MakeSgraf>();
+const FamilyModel sgraf::kModel = Family();
 
 }  // namespace sightline

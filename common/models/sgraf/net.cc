@@ -1,12 +1,19 @@
 #include "common/models/sgraf/net.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <torch/nn/functional/activation.h>
 #include <torch/types.h>
 
+#include <cmath>
+#include <map>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "common/base/status_macros.h"
+#include "common/models/inference.h"
 #include "common/models/network/level.h"
 #include "common/models/network/transformer.h"
+#include "common/models/network/weights.h"
 
 namespace sightline {
 namespace {
@@ -26,6 +33,18 @@ torch::Tensor L2n(const torch::Tensor& x, int64_t dim) {
 
 torch::Tensor L1n(const torch::Tensor& x, int64_t dim) {
   return x / (x.abs().sum({dim}, /*keepdim=*/true) + kLengthEpsilon);
+}
+
+// Within which a parameter is drawn evenly at first; 0 for one that is not.
+double InitialBound(const std::string& name, const torch::Tensor& parameter) {
+  constexpr double kWordBound = 0.1;
+  if (absl::StartsWith(name, "txt_enc.embed.")) return kWordBound;
+  // Its weights and its biases have three rows for each number of its state.
+  if (absl::StartsWith(name, "txt_enc.cap_rnn.")) {
+    return 1 / std::sqrt(static_cast<double>(parameter.size(0)) / 3);
+  }
+  if (parameter.dim() != 2) return 0;
+  return std::sqrt(6.0 / static_cast<double>(parameter.size(0) + parameter.size(1)));
 }
 
 // The weighted sum of a side's rows: l2n(sum a_k x_k), a = softmax(w (tanh(W x_k) * tanh(W' m)))
@@ -229,6 +248,22 @@ torch::Tensor SgrafNetImpl::Words(const torch::Tensor& ids) {
   const torch::Tensor both = std::get<0>(gru_(word_dropout_(words_(ids)))).flatten(0, 1);
   const int64_t width = both.size(1) / 2;
   return L2n((both.narrow(1, 0, width) + both.narrow(1, width, width)) / 2, -1);
+}
+
+absl::Status RandomizeSgraf(uint64_t seed, SgrafNetImpl* net) {
+  RETURN_IF_ERROR(RandomizeWeights(seed, net));
+  return RunGuarded("randomize weights", [&] {
+    const torch::NoGradGuard no_grad;
+    at::Generator generator = at::detail::createCPUGenerator(seed);
+    // In the order of names, whatever that of registration.
+    std::map<std::string, torch::Tensor> parameters;
+    for (const auto& item : net->named_parameters()) parameters[item.key()] = item.value();
+    for (auto& [name, parameter] : parameters) {
+      const double bound = InitialBound(name, parameter);
+      if (bound > 0) parameter.uniform_(-bound, bound, generator);
+    }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace sightline

@@ -30,6 +30,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "common/bundle/model_bundle.h"
 
 namespace sightline {
@@ -119,6 +120,13 @@ class SgrafNetImpl : public torch::nn::Module {
   torch::nn::GRU gru_{nullptr};
   std::shared_ptr<SgrafSimilarityImpl> similarity_;
 };
+
+// Weights as training starts from in the papers: of linear layers uniform within sqrt(6 / (in +
+// out)) ("Understanding the difficulty of training deep feedforward neural networks", Glorot and
+// Bengio, 2010) without biases, of word embeddings uniform within 0.1.  What they do not say is as
+// LibTorch has it, of the GRU uniform within 1 / sqrt(E), or as RandomizeWeights: norms that do
+// nothing yet, centroids of N(0, 1).  Equal seeds give equal weights.
+absl::Status RandomizeSgraf(uint64_t seed, SgrafNetImpl* net);
 
 }  // namespace sightline
 

@@ -7,8 +7,10 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/convert/family_conversions.h"
+#include "common/models/convert/kept_heads.h"
 #include "common/models/convert/manifest_parts.h"
 #include "common/models/convert/tensor_plan.h"
+#include "common/models/inputs/pretraining_heads.h"
 
 namespace sightline {
 namespace {
@@ -16,12 +18,12 @@ namespace {
 constexpr char kTrunk[] = "uniter.";
 constexpr int64_t kMaxRegions = 100;
 
-// Heads of pre-training and of other tasks.
-constexpr absl::string_view kOtherHeads[] = {
-    "cls.", "feat_regress.", "region_classifier.", "vqa_output.", "nlvr2_output.", "ve_output.",
-};
+// Heads of other tasks.
+constexpr absl::string_view kOtherHeads[] = {"vqa_output.", "nlvr2_output.", "ve_output."};
 
+// Of the model itself.
 std::string CanonicalName(absl::string_view name) {
+  if (IsOfPretrainingHead(name)) return "";
   for (const absl::string_view head : kOtherHeads) {
     if (absl::StartsWith(name, head)) return "";
   }
@@ -118,6 +120,7 @@ absl::StatusOr<Conversion> Convert(const Checkpoint& source, const ConvertOption
       bundle::v1::TokenizerSpec::WORDPIECE, /*lowercase=*/false,
       options.max_token_count.value_or(std::min<int64_t>(limits::kMaxTokens, sizes.positions)));
   SetUniterRegionRule(options, &result.manifest);
+  KeepPretrainingHeads(source, &result);
   return result;
 }
 

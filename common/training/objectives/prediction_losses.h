@@ -8,6 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "common/training/objectives/loss.h"
+#include "common/training/objectives/loss_choices.h"
 
 namespace sightline {
 
@@ -26,9 +27,6 @@ Loss MaskedTokenLoss(const Predictions& tokens);
 // Masked region feature regression: squared difference of predicted and true features, N x F,
 // mean over numbers and masked regions ("UNITER", Chen et al., 2020).
 Loss RegionFeatureLoss(const Predictions& features);
-
-// Whether a divergence is divided by the number of classes, as a mean over all numbers does.
-enum class ClassReduction { kSum, kMean };
 
 // Masked region classification: KL(soft label || softmax(logits)), N x K each, mean over masked
 // regions ("UNITER", MRC-kl).  Summed over classes in the paper, and averaged in its code, which

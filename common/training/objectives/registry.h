@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/training/objectives/loss.h"
+#include "common/training/objectives/loss_choices.h"
 #include "common/training/objectives/pair_losses.h"
 #include "common/training/objectives/prediction_losses.h"
 #include "common/training/objectives/tower_losses.h"

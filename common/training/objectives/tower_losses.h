@@ -12,6 +12,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "common/training/objectives/loss.h"
+#include "common/training/objectives/loss_choices.h"
 
 namespace sightline {
 
@@ -51,8 +52,6 @@ Loss DecomposedLoss(const TowerRows& rows, double temperature);
 // and the pair itself get 2 added, the largest distance that there is ("Retrieve Fast, Rerank
 // Smart", Geigle et al., 2022; margin 0.1).
 Loss HingeLoss(const TowerRows& rows, double margin);
-
-enum class WrongPairs { kHardest, kAll };
 
 // Sum over i of what the wrong j cost, relu(margin + s_ij - s_ii) and relu(margin + s_ji - s_ii):
 // the dearest of each direction, or all of them together ("Similarity Reasoning and Filtration

@@ -1,14 +1,19 @@
 #include "common/models/init_model.h"
 #include "common/models/oscar/small_manifest.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/formats/safetensors.h"
 #include "common/models/model.h"
+#include "tests/common/models/lightningdot/tiny.h"
+#include "tests/common/models/tiny_family.h"
 #include "tests/common/models/tiny_model.h"
+#include "tests/common/models/uniter/tiny.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -63,6 +68,84 @@ TEST_CASE("what another bundle has of the same names and shapes is taken, and th
     REQUIRE(tensor.bytes == expected.bytes);
   }
   for (const std::string& name : borrowed->drawn) REQUIRE(held->tensors().count(name) == 0);
+}
+
+TEST_CASE("whole heads of pre-training come along within a family") {
+  const TempDir store;
+  const ModelBundle plain = *InitModel(store.path(), TinyManifest(), TinyVocabulary(), {});
+  const std::string bytes = *ReadFile(plain.FilePath(kWeightsFile));
+  std::map<std::string, TensorView> tensors = (*Safetensors::FromBytes(bytes))->tensors();
+  const int64_t width = plain.manifest.transformer().hidden_size();
+  const std::string numbers(static_cast<size_t>(width * width) * sizeof(float), '\0');
+  const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
+    const int64_t count = shape.size() == 2 ? shape[0] * shape[1] : shape[0];
+    tensors[name] = {TensorDtype::kF32, shape,
+                     absl::string_view(numbers).substr(0, count * sizeof(float))};
+  };
+  const std::string transform = "cls.predictions.transform.";
+  add(transform + "dense.weight", {width, width});
+  for (const char* part : {"dense.bias", "LayerNorm.weight", "LayerNorm.bias"}) {
+    add(transform + part, {width});
+  }
+  add("cls.predictions.bias", {36});
+  add("feat_regress.net.0.bias", {width});
+  const ModelBundle other =
+      *WriteModelBundle(store.path(), plain.manifest,
+                        {{std::string(kWeightsFile), SerializeSafetensors(tensors)},
+                         {std::string(kVocabularyFile), TinyVocabulary()}});
+  bundle::v1::ModelBundleManifest deeper = TinyManifest();
+  deeper.mutable_transformer()->set_layer_count(deeper.transformer().layer_count() + 1);
+  const auto borrowed = InitModelFrom(other, store.path(), deeper, {});
+  INFO(borrowed.status());
+  REQUIRE(borrowed.ok());
+  const auto made = *Safetensors::Open(borrowed->bundle.FilePath(kWeightsFile));
+  REQUIRE(made->tensors().count("cls.predictions.bias") == 1);
+  REQUIRE(made->tensors().count("feat_regress.net.0.bias") == 0);
+  REQUIRE(borrowed->taken == static_cast<int64_t>(tensors.size()) - 1);
+  REQUIRE(LoadModel(borrowed->bundle, {}).ok());
+}
+
+TEST_CASE("a LightningDOT begins with a UNITER as its image tower and a BERT as its text tower") {
+  const TempDir store;
+  const ModelBundle uniter = MakeTinyBundle(store.path(), TinyUniter(), /*seed=*/3);
+  const ModelBundle others = MakeTinyBundle(store.path(), TinyUniter(), /*seed=*/4);
+  const auto image = *Safetensors::Open(uniter.FilePath(kWeightsFile));
+  const auto text = *Safetensors::Open(others.FilePath(kWeightsFile));
+  std::map<std::string, TensorView> bert;
+  for (const auto& [name, tensor] : text->tensors()) {
+    for (const char* part : {"embeddings.", "encoder."}) {
+      const std::string prefix = absl::StrCat("uniter.", part);
+      if (absl::StartsWith(name, prefix)) bert[name.substr(7)] = tensor;
+    }
+  }
+  const std::string bert_path = store.File("bert.safetensors");
+  REQUIRE(WriteFileAtomically(bert_path, SerializeSafetensors(bert)).ok());
+  const TinyFamily family = TinyLightningDot();
+  const std::vector<WeightsSource> sources = {{uniter.directory, {{"uniter.", "img_model.bert."}}},
+                                              {bert_path, {{"", "txt_model.bert."}}}};
+  const auto made =
+      InitModelFrom(sources, store.path(), family.manifest, TinyWordPieces(), InitOptions());
+  INFO(made.status());
+  REQUIRE(made.ok());
+  REQUIRE(LoadModel(made->bundle, {}).ok());
+  for (const std::string& name : made->drawn) REQUIRE(absl::StrContains(name, "encode_proj."));
+  const auto weights = *Safetensors::Open(made->bundle.FilePath(kWeightsFile));
+  const std::string part = "embeddings.word_embeddings.weight";
+  REQUIRE(weights->tensors().at("img_model.bert." + part).bytes ==
+          image->tensors().at("uniter." + part).bytes);
+  REQUIRE(weights->tensors().at("txt_model.bert." + part).bytes == bert.at(part).bytes);
+  REQUIRE(bert.at(part).bytes != image->tensors().at("uniter." + part).bytes);
+
+  // By their own names neither has anything.
+  const absl::Status none = InitModelFrom({{uniter.directory, {}}}, store.path(), family.manifest,
+                                          TinyWordPieces(), InitOptions())
+                                .status();
+  REQUIRE(absl::IsInvalidArgument(none));
+  REQUIRE(absl::StrContains(none.message(), uniter.directory));
+  const absl::Status missing = InitModelFrom({{store.File("none.pt"), {}}}, store.path(),
+                                             family.manifest, TinyWordPieces(), InitOptions())
+                                   .status();
+  REQUIRE(absl::StrContains(missing.message(), "none.pt"));
 }
 
 TEST_CASE("a tensor of another shape is drawn, and a bundle that has none that fits is refused") {

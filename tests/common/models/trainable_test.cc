@@ -14,6 +14,7 @@
 #include "common/base/files.h"
 #include "common/bundle/model_bundle.h"
 #include "common/models/model.h"
+#include "common/models/network/autocast.h"
 #include "common/models/network/network_model.h"
 #include "common/models/network/weights.h"
 #include "tests/common/models/family_results.h"
@@ -160,6 +161,32 @@ TEST_CASE("gradients of every family are what outputs change by") {
     Move(-2 * step, of.learner.get());
     const double below = Sum(of).item<double>();
     REQUIRE((above - below) / (2 * step) == Approx(square).epsilon(0.02));
+  }
+}
+
+TEST_CASE("in bfloat16 a learner computes nearly what it does in float32, and learns") {
+  if (!ProbeBfloat16(at::kCPU).ok()) return;  // as a run on this machine would say
+  TrainableOptions options;
+  options.bfloat16 = true;
+  for (const TinyFamily& family : LearntFamilies()) {
+    INFO(family.name);
+    const Learner exact(family), rounded(family, options);
+    Sum(rounded).backward();
+    for (const at::Tensor& parameter : rounded.learner->module->parameters()) {
+      REQUIRE(parameter.grad().scalar_type() == at::kFloat);
+      REQUIRE(at::isfinite(parameter.grad()).all().item<bool>());
+    }
+    at::NoGradGuard no_grad;
+    const std::vector<at::Tensor> expected = Outputs(*exact.learner->network, exact);
+    const std::vector<at::Tensor> actual = Outputs(*rounded.learner->network, rounded);
+    for (size_t i = 0; i < actual.size(); ++i) {
+      INFO("output " << i);
+      // Eight bits of each factor, in the blocks alone.
+      const bool has_blocks = rounded.bundle.manifest.has_transformer();
+      REQUIRE(actual[i].equal(expected[i]) == !has_blocks);
+      REQUIRE((actual[i] - expected[i]).abs().max().item<float>() <
+              0.05 * (1 + expected[i].abs().max().item<float>()));
+    }
   }
 }
 

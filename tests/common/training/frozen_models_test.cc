@@ -90,7 +90,7 @@ TEST_CASE("a teacher's scores are raw numbers, whatever its head says") {
     const Network& network = *teacher.learner().network;
     std::vector<std::pair<int64_t, int64_t>> captioned;
     for (int64_t i = 0; i < 12; ++i) captioned.emplace_back(i, i * 5 % 12);
-    const at::Tensor scores = *ScoresOfTeacher(teacher, captioned);
+    const at::Tensor scores = *ScoresOfTeacher(teacher, captioned, CallContext::Unbounded());
     REQUIRE_FALSE(scores.requires_grad());
     for (size_t i = 0; i < captioned.size(); ++i) {
       const auto [caption, picture] = captioned[i];

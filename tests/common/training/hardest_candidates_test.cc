@@ -39,7 +39,7 @@ TEST_CASE(
     draws.sides = WrongSides::kByProblem;
     const DrawnProblems drawn = sampler.Problems(0, 4, draws);
     const std::vector<CaptionedPicture> all = drawn.Captioned();
-    const DrawnProblems kept = *HardestOf(drawn, 30, 5, *of.pairs);
+    const DrawnProblems kept = *HardestOf(drawn, 30, 5, *of.pairs, CallContext::Unbounded());
     REQUIRE(of.learner->module->is_training());
     const std::vector<CaptionedPicture> hardest = kept.Captioned();
     REQUIRE(hardest.size() == 20);

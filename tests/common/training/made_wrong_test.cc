@@ -61,6 +61,7 @@ class Fixture {
     corpus_ = *PairCorpus::Open(std::move(corpora), {});
     pairs = std::make_unique<LearntPairs>(corpus_.get(), learner_.get());
     REQUIRE(pairs->ReadCaptions().ok());
+    REQUIRE(pairs->ReadPictures(CallContext::Unbounded()).ok());
   }
 
   MadeWrongItems Made(int64_t step = 0, WorldPart own = {0, 3}) const {
@@ -130,6 +131,13 @@ TEST_CASE_METHOD(Fixture, "a noun becomes a tag of another picture, a word its a
   REQUIRE(texts == std::set<std::vector<int32_t>>{Ids("the blue bird"), Ids("the blue tree")});
 }
 
+TEST_CASE_METHOD(Fixture, "of nouns alone other words stay") {
+  task.replaced_kinds = ReplacedKinds::kNouns;
+  std::set<std::vector<int32_t>> texts;
+  for (int64_t step = 0; step < 20; ++step) texts.insert(Made(step).texts[0]);
+  REQUIRE(texts == std::set<std::vector<int32_t>>{Ids("the big bird"), Ids("the big tree")});
+}
+
 TEST_CASE_METHOD(Fixture, "what the caption mentions is replaced, the rest by its share") {
   for (int64_t step = 0; step < 5; ++step) {
     const MadeWrongItems made = Made(step);
@@ -188,8 +196,24 @@ TEST_CASE_METHOD(Fixture, "texts or images alone are what is asked for") {
 TEST_CASE_METHOD(Fixture, "a picture without a tag for each region is named") {
   REQUIRE(Maker().Check().ok());
   Corpus(/*tags=*/2);
-  REQUIRE_THAT(std::string(Maker().Check().message()),
-               Catch::Contains("0 has 2 tags and 3 regions"));
+  for (const MadeWrong made : {MadeWrong::kImages, MadeWrong::kBoth}) {
+    task.made_wrong = made;
+    REQUIRE_THAT(std::string(Maker().Check().message()),
+                 Catch::Contains("0 has 2 tags and 3 regions"));
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "texts alone need as many tags as their words do") {
+  task.made_wrong = MadeWrong::kTexts;
+  Corpus(/*tags=*/2);
+  REQUIRE(Maker().Check().ok());
+  REQUIRE(Made().texts.size() == 3);
+  // Antonyms need none.
+  Corpus(/*tags=*/0);
+  REQUIRE(Maker().Check().ok());
+  REQUIRE(Made().texts[0] == Ids("the blue fish"));
+  task.replaced_kinds = ReplacedKinds::kNouns;
+  REQUIRE_THAT(std::string(Maker().Check().message()), Catch::Contains("no picture has any"));
 }
 
 }  // namespace

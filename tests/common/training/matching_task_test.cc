@@ -69,7 +69,7 @@ TEST_CASE("matching costs what right and wrong pairs do one by one, in one pass 
 
   for (const int64_t pass_rows : {0, 30}) {
     recipe.pass_rows = pass_rows;
-    const auto step = (*NewRecipeTask(setting, 0))->AddGradients(kNumber);
+    const auto step = (*NewRecipeTask(setting, 0))->AddGradients(kNumber, CallContext::Unbounded());
     INFO(step.status().ToString());
     REQUIRE(step.ok());
     REQUIRE(step->items == kPairs);

@@ -6,6 +6,13 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/dataset/npz_reader.h"
+#include "common/dataset/region_file.h"
+#include "common/dataset/region_file_reader.h"
+#include "tests/common/dataset/some_regions.h"
+#include "tests/common/dataset/tree.h"
+#include "tests/common/formats/npz_writer.h"
 #include "tests/common/training/made_up_pairs.h"
 #include "tests/support/catch.h"
 
@@ -143,6 +150,113 @@ TEST_CASE("a digest is of ids and captions") {
   REQUIRE(digest("a", {"b", "c"}) != digest("a", {"c", "b"}));
   REQUIRE(digest("a", {"b", "c"}) != digest("a", {"b c"}));
   REQUIRE(digest("a", {"b"}) != digest("b", {"b"}));
+}
+
+// Of pictures in files of their own, or whose source keeps a checksum.
+class SourceCorpus : public MadeUpCorpus {
+ public:
+  using MadeUpCorpus::MadeUpCorpus;
+  absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t most) const override {
+    ++read;
+    return MadeUpCorpus::ReadRegions(item, most);
+  }
+  std::string RegionsDigest() const override { return sum; }
+
+  std::string sum;
+  mutable int read = 0;
+};
+
+RegionSet BoxedRegion() {
+  RegionSet regions = OneRegion(1);
+  regions.boxes = {0, 0, 0.5f, 0.5f};
+  regions.box_sizes = {0.5f, 0.5f};
+  regions.confidences = {0.75f};
+  return regions;
+}
+
+TEST_CASE("a digest is of regions, boxes, soft labels and languages") {
+  const auto digest = [](const RegionSet& regions, std::vector<float> labels,
+                         const std::string& language) {
+    auto corpus = std::make_unique<MadeUpCorpus>(2, 2);
+    CorpusItem item = MadeUpItem("a", {"b"});
+    item.captions[0].language = language;
+    corpus->Add(item, regions, std::move(labels));
+    PairCorpusOptions options;
+    options.languages = {};
+    return (*PairCorpus::Open(Just(std::move(corpus)), options))->Digest();
+  };
+  const std::vector<float> labels = {0.5f, 0.5f};
+  const std::string one = digest(BoxedRegion(), labels, "en");
+  REQUIRE(digest(BoxedRegion(), labels, "en") == one);
+  REQUIRE(digest(BoxedRegion(), labels, "de") != one);
+  REQUIRE(digest(BoxedRegion(), {0.25f, 0.75f}, "en") != one);
+  // None at all, which whoever learns from it is told of.
+  REQUIRE(digest({}, labels, "en") != one);
+  std::vector<RegionSet> others(5, BoxedRegion());
+  others[0].features[1] = 2;
+  others[1].boxes[3] = 0.25f;
+  others[2].box_sizes[0] = 0.25f;
+  others[3].confidences[0] = 0.5f;
+  others[4].confidences.clear();
+  for (size_t i = 0; i < others.size(); ++i) {
+    INFO(i);
+    REQUIRE(digest(others[i], labels, "en") != one);
+  }
+}
+
+TEST_CASE("a digest takes a source's own checksum, and else reads a hundred pictures at most") {
+  const auto open = [](const std::string& sum, float last) {
+    auto corpus = std::make_unique<SourceCorpus>(2);
+    corpus->sum = sum;
+    for (int i = 0; i < 1000; ++i) {
+      corpus->Add(MadeUpItem(std::to_string(1000 + i), {"a"}), OneRegion(i == 999 ? last : 1));
+    }
+    const SourceCorpus& source = *corpus;
+    const auto pairs = *PairCorpus::Open(Just(std::move(corpus)), {});
+    return std::make_pair(pairs->Digest(), source.read);
+  };
+  REQUIRE(open("", 1).second == 100);
+  REQUIRE(open("x", 1).second == 0);
+  REQUIRE(open("x", 1).first != open("y", 1).first);
+  REQUIRE(open("x", 1).first != open("", 1).first);
+  // As the header says: one among many that was replaced may go unseen.
+  REQUIRE(open("", 1).first == open("", 2).first);
+}
+
+TEST_CASE("a digest knows the sizes of files that hold one picture each") {
+  Tree tree;
+  tree.Put("captions.jsonl", R"({"path": "1000.npz", "captions": ["a"]})");
+  // The last one is not read.
+  for (int i = 0; i <= 100; ++i) tree.Put(absl::StrCat(1000 + i, ".npz"), SomeNpz(1, 4));
+  const auto digest = [&](int regions_of_last) {
+    tree.Put("1100.npz", SomeNpz(regions_of_last, 4));
+    FolderOptions folder;
+    folder.root = tree.root();
+    PairCorpusOptions options;
+    options.keeps_captionless = true;
+    return (*PairCorpus::Open(Just(*NewNpzReader(folder)), options))->Digest();
+  };
+  const std::string one = digest(1);
+  REQUIRE(digest(2) != one);
+  REQUIRE(digest(1) == one);
+}
+
+TEST_CASE("a digest of a region file is of all that it holds, wherever it lies") {
+  Tree tree;
+  const auto digest = [&](const std::string& name, const std::vector<RegionFileItem>& items) {
+    const std::string path = tree.Path(name);
+    const auto count = static_cast<int64_t>(items.size());
+    REQUIRE(
+        WriteRegionFile(path, count, Dtype::kFloat32, [&](int64_t i) { return items[i]; }).ok());
+    RegionFileOptions options;
+    options.root = path;
+    return (*PairCorpus::Open(Just(*NewRegionFileReader(options)), {}))->Digest();
+  };
+  std::vector<RegionFileItem> items = SomeRegionItems(200, 2);
+  const std::string first = digest("a.regions", items);
+  REQUIRE(digest("b.regions", items) == first);
+  items[151].regions.features[7] += 0.5f;
+  REQUIRE(digest("a.regions", items) != first);
 }
 
 TEST_CASE("what cannot be learnt from is refused, and says why") {

@@ -247,6 +247,36 @@ TEST_CASE("nearest pictures come behind a batch's own, each once, and the same f
   REQUIRE(different.size() > 10);
 }
 
+TEST_CASE("the nearest captions stand beside a batch where they are wrong for all of it") {
+  const auto pairs = TenPictures();
+  const NearestWrong nearest = NextOnes(*pairs, 4);
+  const PairSampler again(pairs.get(), EpochUnit::kCaptions, 1);
+  PairSampler sampler(pairs.get(), EpochUnit::kCaptions, 1);
+  std::set<std::vector<int64_t>> different;
+  for (int64_t step = 0; step < 20; ++step) {
+    DrawnBatch batch = sampler.Batch(step, 3);
+    const std::vector<int64_t> captions = sampler.NearestCaptions(step, 2, nearest, batch);
+    REQUIRE(captions.size() <= 6);
+    const DrawnBatch own = batch;
+    std::set<int64_t> seen(own.captions.begin(), own.captions.end());
+    for (const int64_t caption : captions) {
+      REQUIRE(seen.insert(caption).second);
+      bool is_near = false;
+      for (const int64_t picture : own.pictures) {
+        REQUIRE_FALSE(pairs->MayBeRight(caption, picture));
+        const auto of = nearest.CaptionsOf(picture);
+        is_near = is_near || std::find(of.begin(), of.end(), caption) != of.end();
+      }
+      REQUIRE(is_near);
+    }
+    // Of further pictures nothing is asked.
+    sampler.AddNearest(step, 2, nearest, &batch);
+    REQUIRE(again.NearestCaptions(step, 2, nearest, batch) == captions);
+    different.insert(captions);
+  }
+  REQUIRE(different.size() > 10);
+}
+
 TEST_CASE("before anything was mined, wrong ones are drawn from all") {
   const auto pairs = TenPictures();
   NearestWrong none;
@@ -259,6 +289,7 @@ TEST_CASE("before anything was mined, wrong ones are drawn from all") {
   draws.mined = &none;
   REQUIRE(sampler.Problems(0, 3, draws).pairs == sampler.Problems(0, 3, Draws(4)).pairs);
   DrawnBatch batch = sampler.Batch(0, 3);
+  REQUIRE(sampler.NearestCaptions(0, 2, none, batch).empty());
   sampler.AddNearest(0, 2, none, &batch);
   REQUIRE(batch.pictures.size() == 3);
 }

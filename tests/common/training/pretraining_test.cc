@@ -5,15 +5,18 @@
 #include <cstring>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/formats/safetensors.h"
+#include "common/models/convert/convert.h"
 #include "common/models/trainable.h"
 #include "tests/common/models/lightningdot/tiny.h"
 #include "tests/common/models/tiny_family.h"
+#include "tests/common/models/uniter/tiny.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_dir.h"
 
@@ -37,8 +40,9 @@ std::map<std::string, at::Tensor> Parameters(const PretrainingHeads& heads) {
 
 // The tiny bundle's weights with these beside them, each of numbers that are all alike.
 ModelBundle WithHeads(const std::string& store,
-                      const std::map<std::string, std::vector<int64_t>>& shapes) {
-  const ModelBundle bundle = MakeTinyBundle(store, TinyLightningDot());
+                      const std::map<std::string, std::vector<int64_t>>& shapes,
+                      const TinyFamily& family = TinyLightningDot()) {
+  const ModelBundle bundle = MakeTinyBundle(store, family);
   const std::string bytes = *ReadFile(bundle.FilePath(kWeightsFile));
   const auto file = *Safetensors::FromBytes(bytes);
   std::map<std::string, TensorView> tensors = file->tensors();
@@ -103,6 +107,55 @@ TEST_CASE("a head that the bundle holds is begun with, and one of which a part i
   REQUIRE_FALSE(begun_with());
   shapes["cls.predictions.bias"] = {14};
   REQUIRE(begun_with());
+}
+
+// A head of regions' classes, `count` of them.
+std::map<std::string, std::vector<int64_t>> ClassHead(int64_t count) {
+  return {
+      {"region_classifier.net.0.weight", {16, 16}},    {"region_classifier.net.0.bias", {16}},
+      {"region_classifier.net.2.weight", {16}},        {"region_classifier.net.2.bias", {16}},
+      {"region_classifier.net.3.weight", {count, 16}}, {"region_classifier.net.3.bias", {count}}};
+}
+
+TEST_CASE("a head of other classes is not begun with") {
+  const TempDir store;
+  const ModelBundle bundle = WithHeads(store.path(), ClassHead(7));
+  const auto first = [&](int64_t classes) {
+    const auto heads = *MakePretrainingHeads(RecipeOf({"mrc_kl"}), bundle, classes, at::kCPU);
+    return Parameters(heads).at("region_classifier.net.0.weight").eq(0.75).all().item<bool>();
+  };
+  REQUIRE(first(7));
+  REQUIRE_FALSE(first(8));
+}
+
+TEST_CASE("heads of a pre-trained checkpoint are what a run begins with") {
+  const std::string mask = "img_embeddings.mask_embedding.weight";
+  const std::vector<std::pair<TinyFamily, std::string>> families = {
+      {TinyLightningDot(), "img_model.bert." + mask}, {TinyUniter(), "uniter." + mask}};
+  for (const auto& [family, mask_name] : families) {
+    INFO(family.name);
+    const TempDir store;
+    std::map<std::string, std::vector<int64_t>> shapes = WordHead(), classes = ClassHead(7);
+    shapes["cls.predictions.bias"] = {14};
+    shapes.merge(classes);
+    shapes[mask_name] = {2, 10};
+    ConvertOptions options;
+    options.checkpoint = WithHeads(store.path(), shapes, family).FilePath(kWeightsFile);
+    options.vocabulary = store.File("vocab.txt");
+    REQUIRE(WriteFileAtomically(options.vocabulary, TinyWordPieces()).ok());
+    options.head_count = family.manifest.transformer().head_count();
+    const auto conversion = ConvertCheckpoint(options);
+    INFO(conversion.status());
+    REQUIRE(conversion.ok());
+    const ModelBundle bundle = *WriteConversion(store.path(), *conversion, {});
+    REQUIRE(LoadTrainable(bundle, {}).ok());
+    const auto heads = *MakePretrainingHeads(RecipeOf({"mlm", "mrc_kl"}), bundle, 7, at::kCPU);
+    REQUIRE(heads->named_parameters().size() == 5 + 6 + 1);
+    for (const auto& [name, value] : Parameters(heads)) {
+      INFO(name);
+      REQUIRE(value.eq(0.75).all().item<bool>());
+    }
+  }
 }
 
 TEST_CASE("a head of another shape is refused by name") {

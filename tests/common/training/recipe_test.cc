@@ -118,6 +118,25 @@ TEST_CASE("an option that an objective does not look at is refused") {
                             "tasks.0.temperature is set, but hinge does not look at it"));
 }
 
+TEST_CASE("which of two sums a loss is may be said where the objective knows both") {
+  Recipe recipe = Sound();
+  recipe.tasks[0].objective = "matrix_hinge";
+  recipe.tasks[0].wrong_pairs = WrongPairs::kAll;
+  recipe.tasks[1].objective = "mrc_kl";
+  recipe.tasks[1].classes = ClassReduction::kMean;
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.tasks[1].objective = "distillation";
+  recipe.tasks[1].teacher = "bundle";
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.tasks[0].classes = ClassReduction::kMean;
+  recipe.tasks[1].wrong_pairs = WrongPairs::kAll;
+  const std::string problems = Problems(recipe);
+  REQUIRE(
+      absl::StrContains(problems, "tasks.0.classes is set, but matrix_hinge does not look at it"));
+  REQUIRE(absl::StrContains(problems,
+                            "tasks.1.wrong_pairs is set, but distillation does not look at it"));
+}
+
 TEST_CASE("what only other kinds of objectives look at is refused") {
   Recipe recipe = Sound();
   recipe.tasks[0].candidates = 3;
@@ -183,6 +202,14 @@ TEST_CASE("what is made wrong is looked at, and words are known by a WordNet") {
   REQUIRE(absl::StrContains(problems, "tasks.0.replaced_words or replaced_regions is set, but"));
   recipe.tasks[1].made_wrong = MadeWrong::kNone;
   REQUIRE(absl::StrContains(Problems(recipe), "wordnet is set, but no task has made_wrong"));
+  recipe = Sound();
+  recipe.wordnet = "/usr/share/wordnet";
+  recipe.tasks[0].made_wrong = MadeWrong::kTexts;
+  recipe.tasks[0].replaced_kinds = ReplacedKinds::kNouns;
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.tasks[0].made_wrong = MadeWrong::kImages;
+  REQUIRE(absl::StrContains(Problems(recipe),
+                            "tasks.0.replaced_kinds is set, but made_wrong makes no texts"));
 }
 
 TEST_CASE("mining is of use to a task, and a retriever is asked once") {
@@ -228,6 +255,9 @@ TEST_CASE("a description tells every number, and differs where a recipe does") {
   for (const auto& change : std::vector<void (*)(Recipe*)>{
            [](Recipe* r) { r->tasks[1].mined_from = 9; },
            [](Recipe* r) { r->tasks[1].nearest = 1; },
+           [](Recipe* r) { r->tasks[0].wrong_pairs = WrongPairs::kAll; },
+           [](Recipe* r) { r->tasks[0].classes = ClassReduction::kMean; },
+           [](Recipe* r) { r->tasks[0].replaced_kinds = ReplacedKinds::kNouns; },
            [](Recipe* r) { r->tasks[1].student = Student::kTowers; },
            [](Recipe* r) { r->mining.every = 9; }, [](Recipe* r) { r->mining.kept = 9; }}) {
     other = Sound();

@@ -14,6 +14,7 @@
 #include "common/base/files.h"
 #include "common/formats/safetensors.h"
 #include "common/models/model.h"
+#include "common/models/network/autocast.h"
 #include "common/models/network/weights.h"
 #include "tests/common/training/made_up_pairs.h"
 #include "tests/common/training/recipe_fixture.h"
@@ -166,6 +167,27 @@ TEST_CASE("a run that was stopped has the wrong pairs and the teacher of one tha
     constexpr char kLast[] = "checkpoint-000000024.safetensors";
     REQUIRE(*ReadFile(stopped.checkpoints.File(kLast)) == *ReadFile(whole.checkpoints.File(kLast)));
   }
+}
+
+TEST_CASE("which of two sums a loss is, the recipe says") {
+  const auto first_loss = [](const Chosen& way) {
+    ChosenFixture of(way);
+    of.job.recipe.steps = 1;
+    of.job.recipe.dropout = 0;
+    of.job.development = nullptr;
+    of.MustRun();
+    return of.notes.steps[0].tasks[0].loss;
+  };
+  Chosen taught = WaysToChoose()[4];
+  const double sum = first_loss(taught);
+  taught.task.classes = ClassReduction::kMean;
+  // Of four candidates.
+  REQUIRE(first_loss(taught) == Approx(sum / 4).epsilon(1e-4));
+
+  Chosen matrix = {"a matrix", "sgraf", "", TaskOf("matrix_hinge", 5)};
+  const double hardest = first_loss(matrix);
+  matrix.task.wrong_pairs = WrongPairs::kAll;
+  REQUIRE(first_loss(matrix) > 1.5 * hardest);
 }
 
 TEST_CASE("what is mined anew is what is learnt from") {
@@ -350,6 +372,25 @@ TEST_CASE("a checkpoint of other pictures is refused") {
   REQUIRE(absl::StrContains(of.Run().status().message(), "development: "));
 }
 
+TEST_CASE("in bfloat16 a loss falls, another way than in float32, where a machine computes in it") {
+  const absl::Status can = ProbeBfloat16(at::kCPU);
+  for (const auto& [family, objective] : std::vector<std::pair<std::string, std::string>>{
+           {"lightningdot", "cmr"}, {"uniter", "sigmoid_hinge"}, {"oscar", "mlm"}}) {
+    INFO(family << " by " << objective);
+    RecipeFixture rounded(family, {TaskOf(objective)}), exact(family, {TaskOf(objective)});
+    rounded.job.recipe.precision = Precision::kBfloat16;
+    const auto result = rounded.Run();
+    REQUIRE(result.status().code() == can.code());
+    if (!can.ok()) continue;
+    const auto loss = [](const RecipeStepReport& of) { return of.tasks[0].loss; };
+    REQUIRE(loss(rounded.notes.steps.back()) < loss(rounded.notes.steps.front()));
+    exact.MustRun();
+    REQUIRE(loss(rounded.notes.steps.front()) != loss(exact.notes.steps.front()));
+    REQUIRE(loss(rounded.notes.steps.front()) ==
+            Approx(loss(exact.notes.steps.front())).epsilon(0.05));
+  }
+}
+
 TEST_CASE("a recipe that the network cannot learn by is refused, and says why") {
   const auto message = [](const std::string& family, const std::string& objective) {
     RecipeFixture of(family, {TaskOf(objective)});
@@ -362,6 +403,9 @@ TEST_CASE("a recipe that the network cannot learn by is refused, and says why") 
   REQUIRE(absl::StrContains(message("lightningdot", "hinge"), "compared by cosine"));
   REQUIRE(absl::StrContains(message("uniter", "crm"), "crm"));
   REQUIRE(absl::StrContains(message("ensemble", "matrix_hinge"), "ensemble"));
+  RecipeFixture of("sgraf", {TaskOf("matrix_hinge", 5)});
+  of.job.recipe.precision = Precision::kBfloat16;
+  REQUIRE(absl::StrContains(of.Run().status().message(), "the family sgraf has none"));
 }
 
 }  // namespace

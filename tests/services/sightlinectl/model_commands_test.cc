@@ -89,6 +89,46 @@ TEST_CASE("a model begins with another one's vocabulary and weights") {
   REQUIRE(Run({"init-model", "--store", dir.path(), "--weights-of", dir.File("none")}).status == 1);
 }
 
+TEST_CASE("a model begins with weights of several others, by names that are given") {
+  TempDir dir;
+  REQUIRE(WriteFileAtomically(dir.File("a.txt"), "a red fish\na fish\n").ok());
+  REQUIRE(
+      Run({"make-vocabulary", "--text", dir.File("a.txt"), "--out", dir.File("v.txt")}).status ==
+      0);
+  const auto init = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> args = {"init-model", "--store", dir.path(), "--vocabulary",
+                                     dir.File("v.txt")};
+    args.insert(args.end(), more.begin(), more.end());
+    return Run(args);
+  };
+  const Ran first = init({});
+  const std::string folder = dir.File("models/" + first.out.substr(0, 64));
+  const Ran same = init({"--seed", "2", "--weights-from", folder + ",elsewhere.=here."});
+  INFO(same.err);
+  REQUIRE(same.status == 0);
+  REQUIRE(same.out == first.out);
+  REQUIRE(absl::StrContains(same.err, "drawn: none"));
+  // What another name hides is the other source's.
+  const Ran second = init({"--seed", "3"});
+  const std::string other = dir.File("models/" + second.out.substr(0, 64));
+  const Ran mixed =
+      init({"--weights-from", folder + ",bert.encoder.=hidden.", "--weights-from", other});
+  REQUIRE(mixed.status == 0);
+  REQUIRE(absl::StrContains(mixed.err, "drawn: none"));
+  REQUIRE(mixed.out != first.out);
+  REQUIRE(mixed.out != second.out);
+
+  const Ran malformed = init({"--weights-from", folder + ",bert"});
+  REQUIRE(malformed.status == 2);
+  REQUIRE(absl::StrContains(malformed.err, "\"bert\" is not OLD=NEW"));
+  const Ran nothing = init({"--weights-from", folder + ",=x."});
+  REQUIRE(nothing.status == 1);
+  REQUIRE(absl::StrContains(nothing.err, "has no tensor of a name and a shape"));
+  REQUIRE(Run({"init-model", "--store", dir.path(), "--weights-of", first.out.substr(0, 64),
+               "--weights-from", folder})
+              .status == 2);
+}
+
 TEST_CASE("a configuration that is no manifest is refused by its path") {
   TempDir dir;
   REQUIRE(WriteFileAtomically(dir.File("c.json"), "{\"layers\": 3}").ok());

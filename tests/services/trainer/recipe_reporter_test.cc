@@ -3,7 +3,11 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
+#include "absl/strings/match.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/base/files.h"
 #include "services/trainer/run_metrics.h"
 #include "tests/support/catch.h"
@@ -66,6 +70,50 @@ TEST_CASE("what is reported is what a page is drawn of") {
   REQUIRE(run->recalls[1].at[2][0].y == 6);
   REQUIRE(run->checkpoints[0].path == "run/c");
   REQUIRE(run->notes[0].message == "said");
+}
+
+TEST_CASE("the line says how far, how well by each task and how long") {
+  RecipeStepReport report = Step(50, 4.25);
+  report.remaining = absl::Seconds(3723);
+  REQUIRE(StepLine(report, absl::nullopt) ==
+          "50/400  cmr 4.250 hit 25 %  pairs 0.500 hit 75 %  41/s  1:02:03 left");
+  report.tasks.pop_back();
+  report.remaining = absl::Seconds(61);
+  REQUIRE(StepLine(report, 40.06) ==
+          "50/400  cmr 4.250 hit 25 %  development 40.1  41/s  1:01 left");
+}
+
+TEST_CASE("a look's line says the mean, among how many, and recall each way") {
+  DevelopmentReport report = Look();
+  report.pictures = 1000;
+  report.captions = 5000;
+  REQUIRE(DevelopmentLine(report) ==
+          "step 100: development AR 3.5 among 1000 pictures and 5000 captions; by pairs "
+          "recall@1/5/10 text to image 1.0/2.0/3.0, image to text 4.0/5.0/6.0");
+  DevelopmentFinding towers;
+  towers.text_to_image.at = {30.06, 55, 63};
+  report.findings.insert(report.findings.begin(), towers);
+  REQUIRE(absl::StrContains(DevelopmentLine(report),
+                            "captions; by towers recall@1/5/10 text to image 30.1/55.0/63.0, image "
+                            "to text 0.0/0.0/0.0; by pairs"));
+}
+
+TEST_CASE("on a terminal the last look's score is drawn beside the steps behind it") {
+  const TempDir dir;
+  std::string drawn;
+  RunLog::Options options;
+  options.metrics_path = dir.File("metrics.jsonl");
+  options.terminal = true;
+  options.write = [&](absl::string_view text) { drawn += std::string(text); };
+  auto log = RunLog::Create(options);
+  REQUIRE(log.ok());
+  RecipeReporter reporter(*std::move(log));
+  reporter.OnStep(Step(50, 4.25));
+  REQUIRE(absl::StrContains(drawn, StepLine(Step(50, 4.25), absl::nullopt)));
+  reporter.OnDevelopment(Look(), /*best=*/true);
+  REQUIRE(absl::StrContains(drawn, DevelopmentLine(Look())));
+  reporter.OnStep(Step(100, 4));
+  REQUIRE(absl::StrContains(drawn, StepLine(Step(100, 4), 3.5)));
 }
 
 }  // namespace

@@ -16,7 +16,13 @@
 namespace sightline {
 namespace {
 
-// What is left of a recipe when a run takes seconds.
+// Of the first window's loss, in the last one.  One of several tasks has few of the steps, and what
+// hidden regions show is told by few neighbours.
+double MostLeft(const Recipe& recipe) {
+  return recipe.tasks.size() > 1 ? 0.98 : 0.9;
+}
+
+// What is left of a recipe when a run takes seconds.  A step is several passes and two batches.
 Recipe SiblingOf(const std::string& name) {
   auto file = ConfigFile::Load("services/trainer/recipes/" + name);
   REQUIRE(file.ok());
@@ -36,11 +42,13 @@ Recipe SiblingOf(const std::string& name) {
     task.candidates = std::min<int64_t>(task.candidates, 4);
     if (task.mined_from > 0) task.mined_from = 8;
   }
-  recipe.accumulation = std::min<int64_t>(recipe.accumulation, 2);
+  recipe.accumulation = 2;
+  recipe.pass_rows = 48;
   recipe.rate.peak = 3e-3;
   recipe.rate.warmup_steps = std::min<int64_t>(recipe.rate.warmup_steps, 4);
   recipe.dropout = 0;
   recipe.develop_every = 0;
+  recipe.develop_pictures = 8;
   return recipe;
 }
 
@@ -102,11 +110,12 @@ TEST_CASE("every recipe has a sibling") {
   REQUIRE(recipes == siblings);
 }
 
-TEST_CASE("each recipe's losses all fall, of the family that it is for") {
+TEST_CASE("each recipe's losses all fall far, of the family that it is for") {
   for (const Sibling& sibling : Siblings()) {
     Recipe recipe = SiblingOf(sibling.recipe);
     SetSteps(200, &recipe);
     recipe.accumulation = 1;
+    recipe.develop_every = 100;
     SiblingRun run(sibling, recipe);
     run.job.report_every = 50;
     run.MustRun();
@@ -114,7 +123,7 @@ TEST_CASE("each recipe's losses all fall, of the family that it is for") {
     REQUIRE(first.size() == recipe.tasks.size());
     for (const auto& [objective, loss] : first) {
       INFO(sibling.recipe << ", " << objective << ": " << loss << " -> " << last.at(objective));
-      REQUIRE(last.at(objective) < loss);
+      REQUIRE(last.at(objective) < MostLeft(recipe) * loss);
     }
   }
 }
@@ -125,6 +134,7 @@ TEST_CASE("each recipe's run that was stopped ends in the weights of one that wa
     Recipe recipe = SiblingOf(sibling.recipe);
     SetSteps(12, &recipe);
     recipe.dropout = 0.1;
+    recipe.develop_every = 4;
     SiblingRun whole(sibling, recipe), stopped(sibling, recipe);
     stopped.job.report_every = 1;
     const CallContext call = CallContext::Unbounded();
@@ -136,6 +146,9 @@ TEST_CASE("each recipe's run that was stopped ends in the weights of one that wa
             absl::StatusCode::kCancelled);
     REQUIRE(stopped.WeightsOf(stopped.MustRun()) == whole.WeightsOf(whole.MustRun()));
     REQUIRE(stopped.notes.steps.front().step == 8);
+    REQUIRE(whole.notes.looks.size() == 3);
+    REQUIRE(notes.looks.size() == 1);
+    REQUIRE(stopped.notes.looks.size() == 2);
   }
 }
 

@@ -426,7 +426,7 @@ def step_rates(peak, drop_every, factor):
 BLOCK = "encoder.layer.1.attention.self.query.weight"
 # Adam divides by a gradient's own size: with an epsilon as small as the papers', clipping changes
 # next to nothing, and a gradient that is nothing but float32's rounding moves a weight by the whole
-# rate.
+# rate.  Much larger than gradients, it makes steps so small that weights' rounding is seen.
 EPSILON = 1e-3
 # Of weights of a few hundredths, steps of which are a few hundred thousandths.
 DECAY = 0.5
@@ -438,14 +438,14 @@ SGRAF_RECIPE = {
 # epsilon, decay and clipping.
 RECIPES = {
     "oscar": {
-        "network": Oscar, "objective": ("pairwise", match), "beta2": 0.999, "epsilon": EPSILON,
+        "network": Oscar, "objective": ("pairwise", match), "beta2": 0.999, "epsilon": 1e-4,
         "decay": DECAY, "clip": 0.5, "rates": linear_rates(2e-5, 0, 5),
         "tensors": ["bert.embeddings.token_type_embeddings.weight", "bert.img_embedding.bias",
                     "bert." + BLOCK, "bert.pooler.dense.bias", "classifier.weight"],
     },
     "uniter_small": {
         "network": Uniter, "objective": ("sigmoid_hinge", sigmoid_hinge), "beta2": 0.98,
-        "epsilon": EPSILON, "decay": DECAY, "clip": 0.01, "rates": linear_rates(5e-5, 1, 3),
+        "epsilon": 1e-5, "decay": DECAY, "clip": 0.01, "rates": linear_rates(5e-5, 1, 3),
         "tensors": ["uniter.embeddings.token_type_embeddings.weight",
                     "uniter.img_embeddings.pos_linear.weight",
                     "uniter.img_embeddings.img_layer_norm.weight", "uniter." + BLOCK,

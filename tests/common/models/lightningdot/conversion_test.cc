@@ -39,10 +39,36 @@ TEST_CASE("both layouts of LightningDOT give one bundle") {
   REQUIRE(place.MustWrite() == id);
 
   checkpoint.Rename([](const std::string& name) { return "bert." + name; });
-  checkpoint.Add("cls.predictions.bias", {150});
-  checkpoint.Add("region_classifier.net.0.bias", {48});
+  checkpoint.Add("itm_output.bias", {2});
   checkpoint.SavePickle(place.options.checkpoint);
   REQUIRE(place.MustWrite() == id);
+}
+
+TEST_CASE("a pre-trained LightningDOT's heads come along, whole ones") {
+  Workplace place("lightningdot", 150);
+  MutableCheckpoint checkpoint("lightningdot");
+  checkpoint.Rename([](const std::string& name) { return "bert." + name; });
+  const TensorView table =
+      checkpoint.tensors.at("bert.img_model.bert.img_embeddings.mask_embedding.weight");
+  checkpoint.SavePickle(place.options.checkpoint);
+  const std::string id = place.MustWrite();
+  checkpoint.Add("cls.predictions.bias", {150});
+  for (const char* part : {"net.0.bias", "net.2.weight", "net.2.bias"}) {
+    checkpoint.Add(std::string("region_classifier.") + part, {48});
+  }
+  checkpoint.Add("region_classifier.net.0.weight", {48, 48});
+  checkpoint.Add("region_classifier.net.3.weight", {1601, 48});
+  checkpoint.SavePickle(place.options.checkpoint);
+  REQUIRE(place.MustWrite() == id);
+  checkpoint.Add("region_classifier.net.3.bias", {1601});
+  checkpoint.SavePickle(place.options.checkpoint);
+  const Conversion whole = place.MustConvert();
+  REQUIRE(Beginning(whole.tensors, "region_classifier.").size() == 6);
+  REQUIRE(Beginning(whole.tensors, "cls.").empty());
+  REQUIRE(whole.tensors.at("mask_embedding.weight").bytes ==
+          table.bytes.substr(table.bytes.size() / 2));
+  REQUIRE(whole.warnings.size() == 1);
+  REQUIRE(place.MustWrite() != id);
 }
 
 TEST_CASE("a LightningDOT may have no projection, and may read scene text") {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/common/training/objectives/gradient_check.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -47,6 +48,24 @@ TEST_CASE("gradients go through rows and not through padding") {
   const at::Tensor of_rows = at::randn({7, 3}, at::kDouble);
   (padding.Pack(padded) * of_rows).sum().backward();
   REQUIRE(at::equal(padded.grad(), padding.Pad(of_rows) * padding.mask().unsqueeze(2)));
+}
+
+TEST_CASE("gradients are slopes, of each way by itself and of attention between them") {
+  const Lengths lengths = {2, 4, 1};
+  const PaddedRows padding(lengths, at::kCPU);
+  const at::Tensor mask = padding.mask().to(at::kDouble);
+  const at::Tensor rows = Leaf(at::randn({7, 3})), padded = Leaf(at::randn({3, 4, 3}));
+  const at::Tensor of_places = at::randn({3, 4, 3}, at::kDouble) * mask.unsqueeze(2);
+  const at::Tensor of_rows = at::randn({7, 3}, at::kDouble);
+  RequireGradients({rows}, [&] { return (padding.Pad(rows).pow(2) * of_places).sum(); });
+  RequireGradients({padded}, [&] { return (padding.Pack(padded).pow(2) * of_rows).sum(); });
+  // Padding is looked at by nobody, and what it would look at is dropped.
+  const at::Tensor bias = ((mask - 1) * 1e9).unsqueeze(1);
+  RequireGradients({rows}, [&] {
+    const at::Tensor x = padding.Pad(rows);
+    const at::Tensor weights = at::softmax(at::matmul(x, x.transpose(1, 2)) + bias, 2);
+    return (padding.Pack(at::matmul(weights, x)) * of_rows).sum();
+  });
 }
 
 TEST_CASE("sequences of one length are not padded") {

@@ -47,6 +47,24 @@ TEST_CASE("an OSCAR is a cross-encoder with tags, unless another use is asked fo
   REQUIRE(place.MustConvert().manifest.transformer().region_layer_norm());
 }
 
+TEST_CASE("an OSCAR's head of words comes along, and none of sentences") {
+  Workplace place("oscar", 150);
+  MutableCheckpoint checkpoint("oscar");
+  checkpoint.SavePickle(place.options.checkpoint);
+  const size_t own = place.MustConvert().tensors.size();
+  checkpoint.Add("cls.predictions.transform.dense.weight", {48, 48});
+  checkpoint.Add("cls.predictions.transform.dense.bias", {48});
+  checkpoint.Add("cls.predictions.transform.LayerNorm.gamma", {48});
+  checkpoint.Add("cls.predictions.transform.LayerNorm.beta", {48});
+  checkpoint.Add("cls.predictions.bias", {150});
+  checkpoint.Add("cls.predictions.decoder.weight", {150, 48});
+  checkpoint.Add("cls.seq_relationship.weight", {2, 48});
+  checkpoint.SavePickle(place.options.checkpoint);
+  const Conversion whole = place.MustConvert();
+  REQUIRE(whole.tensors.size() == own + 5);
+  REQUIRE(whole.tensors.count("cls.predictions.transform.LayerNorm.weight") == 1);
+}
+
 TEST_CASE("the norm of regions has the epsilon that the config tells of it") {
   Workplace place("oscar_ln", 150);
   MutableCheckpoint("oscar_ln").SavePickle(place.options.checkpoint);

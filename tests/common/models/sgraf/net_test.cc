@@ -9,8 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "common/base/files.h"
+#include "common/models/init_model.h"
+#include "common/models/network/weights.h"
 #include "tests/common/models/sgraf/tiny.h"
 #include "tests/support/catch.h"
+#include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
@@ -60,6 +65,59 @@ TEST_CASE("a single number a channel moves no running statistics") {
   norm->forward(torch::tensor({{3.0F, 4.0F}}), 1);
   RequireClose(norm->named_buffers()["running_var"], torch::ones({2}));
   RequireClose(norm->named_buffers()["running_mean"], torch::zeros({2}));
+}
+
+// The largest number of a parameter, whatever its sign, is within this bound, and not far from it.
+void RequireWithin(double bound, const std::string& name, const torch::Tensor& parameter) {
+  INFO(name);
+  const double largest = parameter.abs().max().item<double>();
+  REQUIRE(largest <= bound);
+  REQUIRE(largest > 0.5 * bound);
+}
+
+TEST_CASE("random weights are as wide as the papers' code begins with, and the seed's") {
+  for (const TinyFamily& family : sgraf::TinyOnes()) {
+    INFO(family.name);
+    SgrafNetImpl net(family.manifest), same(family.manifest), other(family.manifest);
+    REQUIRE(RandomizeSgraf(3, &net).ok());
+    REQUIRE(RandomizeSgraf(3, &same).ok());
+    REQUIRE(RandomizeSgraf(4, &other).ok());
+    const double state = std::sqrt(static_cast<double>(family.manifest.sgraf().embedding_size()));
+    for (const auto& item : net.named_parameters()) {
+      const std::string& name = item.key();
+      const torch::Tensor& parameter = item.value();
+      INFO(name);
+      REQUIRE(torch::equal(parameter, same.named_parameters()[name]));
+      if (name == "txt_enc.embed.weight") {
+        if (parameter.numel() > 0) RequireWithin(0.1, name, parameter);
+      } else if (absl::StartsWith(name, "txt_enc.cap_rnn.")) {
+        RequireWithin(1 / state, name, parameter);
+      } else if (parameter.dim() == 2) {
+        const auto widths = static_cast<double>(parameter.size(0) + parameter.size(1));
+        RequireWithin(std::sqrt(6 / widths), name, parameter);
+        REQUIRE_FALSE(torch::equal(parameter, other.named_parameters()[name]));
+      } else if (absl::EndsWith(name, ".bias")) {
+        REQUIRE(parameter.eq(0).all().item<bool>());
+      } else if (!absl::EndsWith(name, "centroids")) {
+        REQUIRE(parameter.eq(1).all().item<bool>());
+      }
+    }
+  }
+}
+
+TEST_CASE("a bundle that is made from nothing has them") {
+  const TempDir store;
+  const TinyFamily family = sgraf::TinyOnes()[0];
+  InitOptions options;
+  options.seed = 3;
+  options.dtype = WeightDtype::kFloat32;
+  const auto bundle = InitModel(store.path(), family.manifest, family.vocabulary, options);
+  INFO(bundle.status().ToString());
+  REQUIRE(bundle.ok());
+  SgrafNetImpl net(bundle->manifest);
+  REQUIRE(RandomizeSgraf(3, &net).ok());
+  REQUIRE(*ReadFile(bundle->FilePath(kWeightsFile)) ==
+          *SerializeWeights(net, WeightDtype::kFloat32));
 }
 
 TEST_CASE("what stands for items together is what stands for each alone, once learnt") {

@@ -1,4 +1,5 @@
 // UNITER: what its checkpoints become.
+#include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -71,6 +72,67 @@ TEST_CASE("a UNITER without rank_output takes row 1 of itm_output, and says so")
   REQUIRE(Beginning(softmax.tensors, "rank_output").empty());
   place.options.score_kind = "sigmoid";
   REQUIRE(StrContains(place.Refusal(), "rank_raw, softmax_match, logit_match"));
+}
+
+// Heads of pre-training for a width of 48 and features of 64 numbers.
+void AddHeads(MutableCheckpoint* checkpoint) {
+  checkpoint->Add("cls.predictions.transform.dense.weight", {48, 48});
+  for (const char* part :
+       {"cls.predictions.transform.dense.bias", "cls.predictions.transform.LayerNorm.weight",
+        "cls.predictions.transform.LayerNorm.bias", "feat_regress.net.0.bias",
+        "feat_regress.net.2.weight", "feat_regress.net.2.bias"}) {
+    checkpoint->Add(part, {48});
+  }
+  checkpoint->Add("cls.predictions.bias", {120});
+  checkpoint->Add("cls.predictions.decoder.weight", {120, 48});
+  checkpoint->Add("feat_regress.net.0.weight", {48, 48});
+  checkpoint->Add("feat_regress.bias", {64});
+  checkpoint->Add("feat_regress.weight", {48, 64});
+}
+
+TEST_CASE("a UNITER's heads of pre-training come along, and what a hidden region shows") {
+  Workplace place("uniter_small", 120);
+  MutableCheckpoint checkpoint("uniter_small");
+  const std::string mask = "uniter.img_embeddings.mask_embedding.weight";
+  const TensorView table = checkpoint.tensors.at(mask);
+  checkpoint.SavePickle(place.options.checkpoint);
+  const Conversion finetuned = place.MustConvert();
+  REQUIRE(Beginning(finetuned.tensors, "mask_embedding").empty());
+  const std::string id = place.MustWrite();
+
+  AddHeads(&checkpoint);
+  checkpoint.SavePickle(place.options.checkpoint);
+  const Conversion pretrained = place.MustConvert();
+  REQUIRE(pretrained.warnings.empty());
+  REQUIRE(pretrained.tensors.size() == finetuned.tensors.size() + 5 + 5 + 1);
+  REQUIRE(Beginning(pretrained.tensors, "cls.").size() == 5);
+  REQUIRE(Beginning(pretrained.tensors, "feat_regress.").size() == 5);
+  REQUIRE(pretrained.tensors.at("mask_embedding.weight").shape == std::vector<int64_t>{1, 64});
+  REQUIRE(pretrained.tensors.at("mask_embedding.weight").bytes ==
+          table.bytes.substr(64 * sizeof(float)));
+  REQUIRE(pretrained.manifest.SerializeAsString() == finetuned.manifest.SerializeAsString());
+  REQUIRE(place.MustWrite() != id);
+
+  // What is not whole is left out, and said.
+  checkpoint.Erase("feat_regress.bias");
+  checkpoint.Add("cls.predictions.bias", {121});
+  checkpoint.SavePickle(place.options.checkpoint);
+  const Conversion torn = place.MustConvert();
+  REQUIRE(torn.tensors.size() == finetuned.tensors.size());
+  REQUIRE(torn.warnings.size() == 1);
+  REQUIRE(StrContains(torn.warnings[0], "left out: cls., feat_regress."));
+  REQUIRE(place.MustWrite() == id);
+}
+
+TEST_CASE("a UNITER of ours, whose weights have heads by their own names, is read again") {
+  Workplace place("uniter_small", 120);
+  MutableCheckpoint checkpoint("uniter_small");
+  AddHeads(&checkpoint);
+  checkpoint.SavePickle(place.options.checkpoint);
+  const std::string id = place.MustWrite();
+  place.options.checkpoint = place.dir.File("models/" + id + "/weights.safetensors");
+  place.options.config = place.dir.File("config.json");
+  REQUIRE(place.MustWrite() == id);
 }
 
 }  // namespace
