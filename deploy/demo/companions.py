@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Pictures to learn from beside the demo's own, of three Debian packages that draw the same
-things otherwise: ruby-gemojione and libjs-emojify (emoji) and
-fonts-materialdesignicons-webfont (signs).  No index holds them.
+"""Pictures to learn from beside the demo's own, of four Debian packages that draw the same
+things otherwise: ruby-gemojione and libjs-emojify (emoji), fonts-materialdesignicons-webfont
+(signs) and pysiogame (a picture dictionary for children).  No index holds them.
 
 usage: deploy/demo/companions.py FOLDER
 
@@ -22,7 +22,7 @@ import tempfile
 
 from PIL import Image, ImageDraw, ImageFont
 
-PACKAGES = ["ruby-gemojione", "libjs-emojify", "fonts-materialdesignicons-webfont"]
+PACKAGES = ["ruby-gemojione", "libjs-emojify", "fonts-materialdesignicons-webfont", "pysiogame"]
 SIDE = 192  # pixels of a sign; more than the model sees
 SKIN_TONES = range(0x1F3FB, 0x1F3FF + 1)
 
@@ -34,11 +34,15 @@ def unpack(folder):
         subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
 
 
-def the_file(folder, pattern):
+def the_files(folder, pattern):
     found = sorted(glob.glob(os.path.join(folder, "usr", "share", pattern), recursive=True))
     if not found:
         sys.exit(f"companions.py: the packages hold no {pattern}; has their layout changed?")
-    return found[0]
+    return found
+
+
+def the_file(folder, pattern):
+    return the_files(folder, pattern)[0]
 
 
 class Writer:
@@ -46,8 +50,8 @@ class Writer:
         self.folder = folder
         self.lines = []
 
-    def add(self, item_id, captions, save):
-        path = item_id + ".png"
+    def add(self, item_id, captions, save, suffix=".png"):
+        path = item_id + suffix
         full = os.path.join(self.folder, path)
         os.makedirs(os.path.dirname(full), exist_ok=True)
         save(full)
@@ -103,6 +107,15 @@ def add_signs(packages, writer):
                    lambda to, code=code: draw(font, int(code, 16), to))
 
 
+def add_dictionary(packages, writer):
+    """A drawing of each word, in a folder of its kind."""
+    for picture in the_files(packages, "games/pysiogame/res/images/art4apps/*/*.jpg"):
+        kind, name = picture.split("/")[-2:]
+        word = name[:-len(".jpg")]
+        writer.add(f"dictionary/{kind}/{word}", [word.replace("_", " ")],
+                   lambda to, picture=picture: shutil.copyfile(picture, to), ".jpg")
+
+
 def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
@@ -111,6 +124,7 @@ def main():
         unpack(packages)
         add_emoji(packages, writer)
         add_signs(packages, writer)
+        add_dictionary(packages, writer)
     writer.finish()
     print(f"{len(writer.lines)} pictures in {sys.argv[1]}")
 
