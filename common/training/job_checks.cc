@@ -64,7 +64,8 @@ std::string Description(const TrainingJob& job) {
   add(job.options.text.epochs, "on texts alone");
   add(job.options.bi.epochs, "as bi-encoder");
   add(job.options.joint.epochs, "jointly with the cross-encoder");
-  return absl::StrCat("OSCAR over a learned grid, trained from nothing: ",
+  return absl::StrCat("OSCAR over a learned grid, trained from ",
+                      job.start == nullptr ? "nothing" : job.start->id, ": ",
                       absl::StrJoin(stages, ", "), ", seed ", job.options.seed);
 }
 
@@ -78,6 +79,20 @@ std::string ShapeOf(bundle::v1::ModelBundleManifest manifest) {
   return manifest.ShortDebugString();
 }
 
+// Whether the job's model can begin with the weights of an earlier one, its `role`.
+void CheckEarlier(absl::string_view role, const ModelBundle& earlier, const TrainingJob& job,
+                  const bundle::v1::ModelBundleManifest& manifest, Problems* problems) {
+  problems->Require(ShapeOf(earlier.manifest) == ShapeOf(manifest),
+                    absl::StrCat(role, " ", earlier.id, " is of another shape: ",
+                                 ShapeOf(earlier.manifest), " instead of ", ShapeOf(manifest)));
+  for (const bundle::v1::BundleFile& file : earlier.manifest.files()) {
+    problems->Require(
+        file.path() != manifest.tokenizer().vocabulary_file() ||
+            file.sha256() == job.set->vocabulary_sha256(),
+        absl::StrCat(role, " ", earlier.id, " has another vocabulary than the training set"));
+  }
+}
+
 void CheckRetriever(const TrainingJob& job, const bundle::v1::ModelBundleManifest& manifest,
                     Problems* problems) {
   const bool cross_alone = job.options.joint.cross_steps_per_bi == 0;
@@ -87,16 +102,19 @@ void CheckRetriever(const TrainingJob& job, const bundle::v1::ModelBundleManifes
   if (job.retriever == nullptr) return;
   problems->Require(job.options.joint.epochs > 0,
                     "the job has a retriever; with joint.epochs 0 it learns nothing");
-  problems->Require(ShapeOf(job.retriever->manifest) == ShapeOf(manifest),
-                    absl::StrCat("retriever ", job.retriever->id,
-                                 " is of another shape: ", ShapeOf(job.retriever->manifest),
-                                 " instead of ", ShapeOf(manifest)));
-  for (const bundle::v1::BundleFile& file : job.retriever->manifest.files()) {
-    problems->Require(file.path() != manifest.tokenizer().vocabulary_file() ||
-                          file.sha256() == job.set->vocabulary_sha256(),
-                      absl::StrCat("retriever ", job.retriever->id,
-                                   " has another vocabulary than the training set"));
-  }
+  CheckEarlier("retriever", *job.retriever, job, manifest, problems);
+  problems->Require(job.start == nullptr,
+                    "the job has a retriever, whose weights it begins with; leave start away");
+}
+
+void CheckStart(const TrainingJob& job, const bundle::v1::ModelBundleManifest& manifest,
+                Problems* problems) {
+  const TrainingOptions& options = job.options;
+  problems->Require(!options.joint.freeze_grid || options.joint.epochs == 0 ||
+                        options.bi.epochs > 0 || job.start != nullptr || job.retriever != nullptr,
+                    "joint.freeze_grid is set, but bi.epochs is 0 and there is no start: the stem "
+                    "would stay random");
+  if (job.start != nullptr) CheckEarlier("start", *job.start, job, manifest, problems);
 }
 
 }  // namespace
@@ -114,6 +132,7 @@ absl::StatusOr<bundle::v1::ModelBundleManifest> CheckJob(const TrainingJob& job)
   CheckModel(job, manifest, &problems);
   CheckAgainstSet(job, manifest, &problems);
   CheckRetriever(job, manifest, &problems);
+  CheckStart(job, manifest, &problems);
   problems.Require(job.report_every > 0,
                    absl::StrCat("report_every is ", job.report_every, ", not 1 or more"));
   problems.Require(job.threads >= 0, absl::StrCat("threads is ", job.threads, ", not 0 or more"));
@@ -163,7 +182,7 @@ std::string DescribeJob(const TrainingJob& job, const bundle::v1::ModelBundleMan
     spec->clear_image_to_text();
   }
   return absl::StrCat(
-      "trainer=", kTrainerVersion,
+      "trainer=", kTrainerVersion, "\nstart=", job.start == nullptr ? "" : job.start->id,
       "\nretriever=", job.retriever == nullptr ? "" : job.retriever->id,
       "\nset.items=", job.set->items_sha256(), "\nset.vocabulary=", job.set->vocabulary_sha256(),
       "\nset.rows=", job.set->row_count(), "\nset.captions=", job.set->caption_count(),

@@ -350,6 +350,10 @@ absl::StatusOr<TrainingResult> Train(const TrainingJob& job,
   if (job.options.precision == Precision::kBfloat16) RETURN_IF_ERROR(ProbeBfloat16(device));
   UseTrainingThreads(job.threads);
   ASSIGN_OR_RETURN(OscarNet net, RandomNet(manifest, job.options));
+  if (job.start != nullptr) {
+    ASSIGN_OR_RETURN(const OscarNet start, NetOf(*job.start));
+    CopyWeights(*start, net.get());
+  }
   OscarNet retriever = nullptr;
   if (job.retriever != nullptr) {
     ASSIGN_OR_RETURN(retriever, NetOf(*job.retriever));

@@ -104,9 +104,6 @@ absl::Status CheckTrainingOptions(TrainingOptions options) {
   checker.Require(options.bi.epochs + options.joint.epochs > 0,
                   "bi.epochs and joint.epochs are both 0: there is nothing to do");
   const bool cross_alone = options.joint.cross_steps_per_bi == 0;
-  checker.Require(!options.joint.freeze_grid || options.joint.epochs == 0 ||
-                      options.bi.epochs > 0 || cross_alone,
-                  "joint.freeze_grid is set, but bi.epochs is 0: the stem would stay random");
   // Its pictures are looked at through the retriever's stem.
   checker.Require(!cross_alone || (options.bi.epochs == 0 && options.joint.freeze_grid),
                   "joint.cross_steps_per_bi is 0, which needs bi.epochs 0 and joint.freeze_grid");

@@ -146,8 +146,8 @@ struct JointOptions {
   // Whether the stem that reads pixels stays as the bi stage has left it.  Then its output
   // is computed ahead, for `variants` randomly changed copies of each picture, anew every
   // `refresh_every` cross epochs; a step draws one of them, and costs a fraction of what it
-  // would.  Takes 18 kB a picture and variant at 36 cells of 256 numbers.  Needs a bi stage
-  // or a retriever.
+  // would.  Takes 18 kB a picture and variant at 36 cells of 256 numbers.  Needs a bi
+  // stage, a start or a retriever.
   bool freeze_grid = true;
   int64_t variants = 2;
   int64_t refresh_every = 2;

@@ -36,6 +36,9 @@ Flags DefineFlags(TrainFlags* values) {
   flags.String("model-config", "FILE",
                "JSON of a ModelBundleManifest without files; default: the demo's small OSCAR",
                &overrides.model_config);
+  flags.String("start", "SHA256",
+               "bundle in the store whose weights to begin with; default: random",
+               &overrides.start);
   flags.String("retriever", "SHA256",
                "bundle in the store that an earlier run has trained; a cross-encoder is trained for"
                " what it retrieves",

@@ -28,6 +28,14 @@ std::string FlagOr(const std::string& flag, const std::string& otherwise) {
   return flag.empty() ? otherwise : flag;
 }
 
+std::string BundleId(ConfigReader root, absl::string_view key, const std::string& flag) {
+  std::string id = FlagOr(flag, root.String(key, ""));
+  if (!id.empty() && !IsSha256Hex(id)) {
+    root.AddProblem(key, "must be a bundle's id: 64 lower-case hex digits");
+  }
+  return id;
+}
+
 }  // namespace
 
 absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrides& overrides) {
@@ -37,10 +45,8 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrid
   config.out = RequiredValue(root, "out", overrides.out);
   config.store = RequiredValue(root, "store", overrides.store);
   config.model_config = FlagOr(overrides.model_config, root.String("model_config", ""));
-  config.retriever = FlagOr(overrides.retriever, root.String("retriever", ""));
-  if (!config.retriever.empty() && !IsSha256Hex(config.retriever)) {
-    root.AddProblem("retriever", "must be a bundle's id: 64 lower-case hex digits");
-  }
+  config.start = BundleId(root, "start", overrides.start);
+  config.retriever = BundleId(root, "retriever", overrides.retriever);
   config.description = root.String("description", "");
   config.device = FlagOr(overrides.device, root.String("device", config.device));
   config.threads = static_cast<int>(

@@ -19,7 +19,8 @@ struct TrainConfig {
   std::string out;           // metrics and checkpoints
   std::string store;         // the bundle goes below its models/
   std::string model_config;  // as ReadModelConfig takes it
-  std::string retriever;     // id of a bundle in the store; empty: none
+  std::string start;         // id of a bundle in the store; empty: random weights
+  std::string retriever;     // likewise; empty: none
   std::string description;   // of the bundle; empty: the model's, or one is made
   std::string device = "auto";
   int threads = 1;  // on the CPU; by default as many as UsableCores()
@@ -30,7 +31,7 @@ struct TrainConfig {
 
 // What the command line sets beside a configuration file, or in its place.
 struct TrainOverrides {
-  std::string data, out, store, model_config, retriever, device;  // empty: not set
+  std::string data, out, store, model_config, start, retriever, device;  // empty: not set
   absl::optional<int64_t> threads, seed;
 };
 

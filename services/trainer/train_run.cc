@@ -14,6 +14,18 @@
 #include "services/trainer/run_log.h"
 
 namespace sightline {
+namespace {
+
+// The bundle `id` of the store; null if there is no id.
+absl::StatusOr<std::unique_ptr<ModelBundle>> OpenEarlier(const std::string& store,
+                                                         const std::string& id) {
+  if (id.empty()) return nullptr;
+  ASSIGN_OR_RETURN(ModelBundle bundle,
+                   OpenModelBundle(ModelDirectory(store, id), /*verify_checksums=*/true));
+  return std::make_unique<ModelBundle>(std::move(bundle));
+}
+
+}  // namespace
 
 absl::StatusOr<TrainingInput> OpenTrainingInput(const TrainConfig& config,
                                                 const CallContext& call) {
@@ -38,13 +50,10 @@ absl::StatusOr<TrainingInput> OpenTrainingInput(const TrainConfig& config,
                      " was made with; run `trainer prepare` again"));
   }
   job.set = input.set.get();
-  if (!config.retriever.empty()) {
-    ASSIGN_OR_RETURN(ModelBundle retriever,
-                     OpenModelBundle(ModelDirectory(config.store, config.retriever),
-                                     /*verify_checksums=*/true));
-    input.retriever = std::make_unique<ModelBundle>(std::move(retriever));
-    job.retriever = input.retriever.get();
-  }
+  ASSIGN_OR_RETURN(input.start, OpenEarlier(config.store, config.start));
+  ASSIGN_OR_RETURN(input.retriever, OpenEarlier(config.store, config.retriever));
+  job.start = input.start.get();
+  job.retriever = input.retriever.get();
   job.store = config.store;
   job.options = config.options;
   job.device = config.device;

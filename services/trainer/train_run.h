@@ -16,7 +16,7 @@ namespace sightline {
 // What a run reads, checked and ready.
 struct TrainingInput {
   std::unique_ptr<TrainingSet> set;
-  std::unique_ptr<ModelBundle> retriever;
+  std::unique_ptr<ModelBundle> start, retriever;
   TrainingJob job;  // points to both
 };
 

@@ -176,6 +176,9 @@ TEST_CASE_METHOD(RetrieverFixture, "a retriever that does not fit is refused") {
     return std::string(status.message());
   };
   TrainingJob job = CrossJob();
+  job.start = &retriever_;
+  REQUIRE(absl::StrContains(problem(job), "leave start away"));
+  job = CrossJob();
   job.retriever = nullptr;
   REQUIRE(absl::StrContains(problem(job), "has no retriever"));
   job = Job();
@@ -189,6 +192,54 @@ TEST_CASE_METHOD(RetrieverFixture, "a retriever that does not fit is refused") {
   other = retriever_;
   for (auto& file : *other.manifest.mutable_files()) file.set_sha256(std::string(64, '0'));
   REQUIRE(absl::StrContains(problem(job), "another vocabulary"));
+}
+
+// Begins with what the fixture has trained, and goes on with both kinds of steps at once.
+TEST_CASE_METHOD(RetrieverFixture, "a job with a start begins with its weights") {
+  TrainingJob job = Job(LongEnough());
+  job.options.bi.epochs = 0;
+  job.options.joint.epochs = 2;
+  const auto first_loss = [this](const TrainingJob& job) {
+    RecordingObserver recorder;
+    const auto result = Train(job, &recorder);
+    INFO(result.status());
+    REQUIRE(result.ok());
+    REQUIRE(recorder.steps.front().has_bi);
+    return recorder.steps.front().bi_loss;
+  };
+  job.options.joint.freeze_grid = false;
+  const double from_nothing = first_loss(job);
+  job.start = &retriever_;
+  REQUIRE(first_loss(job) < from_nothing / 2);
+  // What it has learnt to see may stay as it is.
+  job.options.joint.freeze_grid = true;
+  RecordingObserver recorder;
+  job.checkpoint_directory = NewFolder();
+  const auto result = Train(job, &recorder);
+  REQUIRE(result.ok());
+  REQUIRE(absl::StrContains(result->bundle.manifest.description(), retriever_.id));
+  REQUIRE(result->bundle.manifest.has_embedding());
+  REQUIRE(result->bundle.manifest.has_cross_encoder());
+}
+
+TEST_CASE_METHOD(RetrieverFixture, "a start that does not fit is refused, and so is having none") {
+  const auto status = [this](const TrainingJob& job) {
+    RecordingObserver recorder;
+    return Train(job, &recorder).status();
+  };
+  TrainingJob job = Job();
+  job.options.bi.epochs = 0;
+  REQUIRE(absl::StrContains(status(job).message(), "the stem would stay random"));
+  ModelBundle other = retriever_;
+  other.manifest.mutable_transformer()->set_layer_count(3);
+  job.start = &other;
+  REQUIRE(absl::StrContains(status(job).message(), "start " + other.id + " is of another shape"));
+  // A checkpoint of a run from nothing is no checkpoint of this one.
+  job = Job();
+  job.checkpoint_directory = NewFolder();
+  REQUIRE(TrainFor(job, 2).code() == absl::StatusCode::kCancelled);
+  job.start = &retriever_;
+  REQUIRE(status(job).code() == absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

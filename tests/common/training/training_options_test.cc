@@ -34,11 +34,6 @@ TEST_CASE("what would do nothing, or choose by what was learnt, is refused") {
   TrainingOptions nothing;
   nothing.bi.epochs = nothing.joint.epochs = 0;
   REQUIRE_FALSE(CheckTrainingOptions(nothing).ok());
-  TrainingOptions random_stem;
-  random_stem.bi.epochs = 0;
-  REQUIRE_FALSE(CheckTrainingOptions(random_stem).ok());
-  random_stem.joint.freeze_grid = false;
-  REQUIRE(CheckTrainingOptions(random_stem).ok());
   TrainingOptions cross_alone;
   cross_alone.joint.cross_steps_per_bi = 0;
   REQUIRE_FALSE(CheckTrainingOptions(cross_alone).ok());  // there are bi epochs

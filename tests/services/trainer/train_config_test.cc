@@ -106,6 +106,7 @@ TEST_CASE("a rate that drops by steps is read in every stage") {
 TEST_CASE("options that do not decide the weights are read, too") {
   const auto config = Read(absl::StrCat(kPaths, R"(
 model_config: m.json
+start: fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210
 retriever: 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef
 description: of mine
 device: cpu
@@ -120,7 +121,8 @@ combination_lambda: 0.25
   INFO(config.status());
   REQUIRE(config.ok());
   REQUIRE(config->model_config == "m.json");
-  REQUIRE(config->retriever.size() == 64);
+  REQUIRE(absl::StartsWith(config->start, "fedc"));
+  REQUIRE(absl::StartsWith(config->retriever, "0123"));
   REQUIRE(config->description == "of mine");
   REQUIRE(config->device == "cpu");
   REQUIRE(config->threads == 3);
@@ -144,6 +146,7 @@ TEST_CASE("flags win over the file and can stand in for it") {
   overrides.seed = 9;
   overrides.model_config = "M";
   overrides.retriever = std::string(64, 'a');
+  overrides.start = std::string(64, 'b');
   for (const std::string& yaml :
        {std::string(), absl::StrCat(kPaths, "device: cpu\nthreads: 2\nseed: 3\n")}) {
     const auto config = Read(yaml, overrides);
@@ -151,6 +154,7 @@ TEST_CASE("flags win over the file and can stand in for it") {
     REQUIRE(config.ok());
     REQUIRE(config->data + config->out + config->store + config->model_config == "DOSM");
     REQUIRE(config->retriever == overrides.retriever);
+    REQUIRE(config->start == overrides.start);
     REQUIRE(config->device == "cuda:1");
     REQUIRE(config->threads == 5);
     REQUIRE(config->options.seed == 9);
@@ -162,13 +166,15 @@ TEST_CASE("every problem is told at once") {
 data: d
 stroe: s
 threads: many
+start: latest
 bi: {batch_size: 0, loss: hinges}
 joint: {rate: {peak: -1}}
 )")
                                   .status();
   REQUIRE(absl::IsInvalidArgument(status));
-  for (const char* part : {"out: is required", "--store", "stroe", "threads", "bi.batch_size",
-                           "bi.loss", "joint.rate.peak"}) {
+  for (const char* part :
+       {"out: is required", "--store", "stroe", "threads", "start: must be a bundle's id",
+        "bi.batch_size", "bi.loss", "joint.rate.peak"}) {
     INFO(status.message());
     REQUIRE(absl::StrContains(status.message(), part));
   }
