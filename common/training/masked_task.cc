@@ -216,7 +216,7 @@ absl::StatusOr<std::unique_ptr<RecipeTask>> NewMaskedTask(const Objective& objec
   }
   TokenMasking masking;
   if (IsOfWords(objective)) {
-    ASSIGN_OR_RETURN(masking, MaskingOf(*setting.start));
+    ASSIGN_OR_RETURN(masking, MaskingOf(*setting.start, recipe.masked_words));
     masking.share = recipe.masked_share;
   }
   return std::make_unique<MaskedTask>(objective, setting, i, masking);

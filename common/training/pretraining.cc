@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/resident_memory.h"
@@ -109,7 +110,7 @@ absl::StatusOr<PretrainingHeads> MakePretrainingHeads(const Recipe& recipe,
   return heads;
 }
 
-absl::StatusOr<TokenMasking> MaskingOf(const ModelBundle& start) {
+absl::StatusOr<TokenMasking> MaskingOf(const ModelBundle& start, absl::string_view words) {
   const bundle::v1::TokenizerSpec& spec = start.manifest.tokenizer();
   ASSIGN_OR_RETURN(const std::string vocabulary,
                    ReadFile(start.FilePath(spec.vocabulary_file()), limits::kMaxVocabularyBytes));
@@ -125,6 +126,16 @@ absl::StatusOr<TokenMasking> MaskingOf(const ModelBundle& start) {
     ++masking.random_begin;
   }
   RETURN_IF_ERROR(CheckTokenMasking(masking, tokenizer->vocabulary_size()));
+  for (const absl::string_view word : absl::StrSplit(words, ' ', absl::SkipEmpty())) {
+    int32_t id = masking.random_begin;
+    while (id < masking.random_end && tokenizer->Spelling(id) != word) ++id;
+    if (id == masking.random_end) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "masked_words has \"", word, "\", which is no token of ", spec.vocabulary_file(), " of ",
+          start.id, "; words that are spelt in pieces cannot be named"));
+    }
+    masking.words.push_back(id);
+  }
   return masking;
 }
 

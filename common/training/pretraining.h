@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/bundle/model_bundle.h"
 #include "common/training/objectives/heads.h"
 #include "common/training/objectives/masking.h"
@@ -30,8 +31,9 @@ absl::StatusOr<PretrainingHeads> MakePretrainingHeads(const Recipe& recipe,
 
 // How tokens of the bundle's vocabulary are masked: random ones are all from the first on that is
 // not in brackets, as special and unused ones are, "[SEP]", "[unused1]".  InvalidArgument for a
-// vocabulary without "[MASK]" or without words.
-absl::StatusOr<TokenMasking> MaskingOf(const ModelBundle& start);
+// vocabulary without "[MASK]" or without words.  Targets are `words`, with spaces between, of which
+// each has to be a token, or, of none, all.
+absl::StatusOr<TokenMasking> MaskingOf(const ModelBundle& start, absl::string_view words = "");
 
 }  // namespace sightline
 

@@ -62,6 +62,9 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
   checker->Require(
       MakesTexts(task.made_wrong) || task.replaced_kinds == usual.replaced_kinds,
       absl::StrCat(prefix, "replaced_kinds is set, but made_wrong makes no texts of other words"));
+  require(task.masked_words.empty() || objective.predicted == Predicted::kTokens ||
+              objective.predicted == Predicted::kSceneTokens,
+          "masked_words");
   require(!task.co_mask || objective.predicted == Predicted::kTokens, "co_mask");
   require(task.wrong_pairs == usual.wrong_pairs || objective.reads_wrong_pairs, "wrong_pairs");
   require(task.classes == usual.classes || objective.reads_classes, "classes");
@@ -248,8 +251,8 @@ std::string DescribeRecipe(Recipe recipe) {
   for (size_t i = 0; i < recipe.tasks.size(); ++i) {
     OptionDescriber of_task;
     VisitTask(PrefixOf(i), &recipe.tasks[i], &of_task);
-    absl::StrAppend(&text, PrefixOf(i), "objective=", recipe.tasks[i].objective, "\n",
-                    std::move(of_task).text());
+    absl::StrAppend(&text, PrefixOf(i), "objective=", recipe.tasks[i].objective, "\n", PrefixOf(i),
+                    "masked_words=", recipe.tasks[i].masked_words, "\n", std::move(of_task).text());
   }
   return text;
 }

@@ -82,6 +82,9 @@ struct TaskRecipe {
   // towers, what a row is given of the other one, and by whose table a text's words are predicted;
   // and whether the words in a picture are hidden with the caption's.
   double masked_share = 0.15;
+  // Of hidden words: those that alone are hidden, with spaces between, each a token of its own; of
+  // a text that has none of them, and if empty, any.
+  std::string masked_words;
   GlobalVector other_tower = GlobalVector::kNone;
   WordTable word_table = WordTable::kImage;
   bool co_mask = false;
@@ -130,8 +133,8 @@ struct Recipe {
   int64_t develop_pictures = 1'000;
 };
 
-// Shows all but seed, tasks, retriever and wordnet, and all of a task but its objective and its
-// teacher, in a fixed order.
+// Shows all but seed, tasks, retriever and wordnet, and all of a task but its objective, its masked
+// teacher, and its masked words, in a fixed order.
 void VisitRecipe(Recipe* recipe, OptionVisitor* visitor);
 void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* visitor);
 

@@ -25,6 +25,7 @@ Recipe ReadRecipe(ConfigReader root) {
     TaskRecipe task;
     task.objective = section.RequiredString("objective");
     task.teacher = section.String("teacher", "");
+    task.masked_words = section.String("masked_words", "");
     OptionReader of_task(section);
     VisitTask("", &task, &of_task);
     recipe.tasks.push_back(std::move(task));

@@ -57,8 +57,10 @@ RegionSet WithAppendedBoxes(const RegionSet& regions) {
     const float* const box = &regions.boxes[i * 4];
     std::vector<float>& to = appended.features;
     to.insert(to.end(), feature, feature + regions.feature_size);
-    to.insert(to.end(), box, box + 4);
-    to.insert(to.end(), {box[2] - box[0], box[3] - box[1]});
+    for (int edge = 0; edge < 4; ++edge) to.push_back((box[edge] - 0.5f) * kAppendedBoxScale);
+    for (int side = 0; side < 2; ++side) {
+      to.push_back((box[side + 2] - box[side]) * kAppendedBoxScale);
+    }
   }
   return appended;
 }

@@ -16,13 +16,19 @@
 
 namespace sightline {
 
+// What appended box numbers are multiplied by.  Features are from -1 to 1, and most of them near an
+// end; six numbers from 0 to 1 beside 256 of these would be a six-hundredth of a region's variance,
+// and a network that begins with nothing would hardly see where anything is.  So they are as much.
+inline constexpr float kAppendedBoxScale = 32;
+
 struct SceneFeaturesJob {
   const DrawingSet* drawings = nullptr;
   const SceneDetector* detector = nullptr;
   std::string directory;
   uint64_t seed = 1;  // of the boxes
-  // Whether x1/W, y1/H, x2/W, y2/H, w/W, h/H stand behind each region's features in place of boxes
-  // of their own: for a model that reads none.
+  // Whether x1/W - 1/2, y1/H - 1/2, x2/W - 1/2, y2/H - 1/2, w/W, h/H, times kAppendedBoxScale,
+  // stand behind each region's features in place of boxes of their own: for models whose first
+  // layer reads both at once.
   bool append_boxes = false;
   int threads = 1;
 };

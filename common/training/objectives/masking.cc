@@ -18,6 +18,26 @@ int32_t Shown(int32_t token, const TokenMasking& masking, Random* random) {
                               random->Below(masking.random_end - masking.random_begin));
 }
 
+// Places of tokens that may become targets: of the words, or, where there are none, all.
+std::vector<int64_t> OpenPlaces(absl::Span<const int32_t> tokens, const TokenMasking& masking) {
+  std::vector<int64_t> all, of_words;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    all.push_back(static_cast<int64_t>(i));
+    const auto& words = masking.words;
+    if (std::find(words.begin(), words.end(), tokens[i]) != words.end()) of_words.push_back(all[i]);
+  }
+  return of_words.empty() ? all : of_words;
+}
+
+std::vector<int64_t> ChooseTargets(absl::Span<const int32_t> tokens, const TokenMasking& masking,
+                                   Random* random) {
+  const std::vector<int64_t> open = OpenPlaces(tokens, masking);
+  std::vector<int64_t> places =
+      ChoosePlaces(static_cast<int64_t>(open.size()), masking.share, random);
+  for (int64_t& place : places) place = open[place];
+  return places;
+}
+
 MaskedTokens MaskPlaces(absl::Span<const int32_t> tokens, std::vector<int64_t> places,
                         const TokenMasking& masking, Random* random) {
   MaskedTokens masked;
@@ -77,15 +97,12 @@ std::vector<int64_t> ChoosePlaces(int64_t count, double share, Random* random) {
 
 MaskedTokens MaskTokens(absl::Span<const int32_t> tokens, const TokenMasking& masking,
                         Random* random) {
-  std::vector<int64_t> places =
-      ChoosePlaces(static_cast<int64_t>(tokens.size()), masking.share, random);
-  return MaskPlaces(tokens, std::move(places), masking, random);
+  return MaskPlaces(tokens, ChooseTargets(tokens, masking, random), masking, random);
 }
 
 CoMasked CoMaskTokens(absl::Span<const int32_t> caption, absl::Span<const int32_t> scene,
                       const TokenMasking& masking, Random* random) {
-  std::vector<int64_t> places =
-      ChoosePlaces(static_cast<int64_t>(caption.size()), masking.share, random);
+  std::vector<int64_t> places = ChooseTargets(caption, masking, random);
   PreferShared(caption, {scene.begin(), scene.end()}, &places, random);
   CoMasked masked;
   masked.caption = MaskPlaces(caption, std::move(places), masking, random);

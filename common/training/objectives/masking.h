@@ -32,6 +32,10 @@ struct TokenMasking {
   // from 106 on for BERT's cased one.
   int32_t random_begin = 0;
   int32_t random_end = 0;
+  // If there are any, they alone become targets in a text that has one of them, so that what is
+  // seldom hidden and hard to tell is hidden often, as attributes and relations are by "ERNIE-ViL"
+  // (Yu et al., 2021).
+  std::vector<int32_t> words;
 };
 
 // InvalidArgument, every problem at once: probabilities out of 0 to 1, or ids that are not among

@@ -198,6 +198,21 @@ TEST_CASE("random words are all but the special and unused ones") {
   REQUIRE(masking.random_end == 9);
   REQUIRE(masking.masked == 0.8);
   REQUIRE(masking.random == 0.1);
+  REQUIRE(masking.words.empty());
+}
+
+TEST_CASE("words that are to be hidden are tokens of the bundle, and one that is none is named") {
+  const TempDir store;
+  TinyFamily family = TinyLightningDot();
+  family.vocabulary = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nleft\nof\nright\n##right\n";
+  const ModelBundle bundle = MakeTinyBundle(store.path(), family);
+  REQUIRE(MaskingOf(bundle, "right  left")->words == std::vector<int32_t>{7, 5});
+  // A special token is no word of a caption.
+  for (const char* word : {"leftmost", "[SEP]"}) {
+    const absl::Status status = MaskingOf(bundle, absl::StrCat("left ", word)).status();
+    REQUIRE(absl::IsInvalidArgument(status));
+    REQUIRE(absl::StrContains(status.message(), absl::StrCat("masked_words has \"", word, "\"")));
+  }
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ TEST_CASE("objectives of what is hidden have options of their own") {
   recipe.tasks[0].other_tower = GlobalVector::kAdd;
   recipe.tasks[0].word_table = WordTable::kText;
   recipe.tasks[0].co_mask = true;
+  recipe.tasks[0].masked_words = "left right";
   recipe.tasks[0].batch_rows = 4096;
   recipe.tasks[1].objective = "msm";
   recipe.tasks[1].masked_share = 0.3;
@@ -78,11 +79,13 @@ TEST_CASE("objectives of what is hidden have options of their own") {
   recipe.tasks[1].co_mask = true;
   recipe.tasks[2].word_table = WordTable::kText;
   recipe.tasks[2].counts_relatives = true;
+  recipe.tasks[2].masked_words = "left";
   recipe.tasks[3].masked_share = 0.3;
   const std::string problems = Problems(recipe);
   REQUIRE(absl::StrContains(problems, "tasks.1.co_mask is set, but msm does not"));
   REQUIRE(absl::StrContains(problems, "tasks.2.word_table is set, but mrfr does not"));
   REQUIRE(absl::StrContains(problems, "tasks.2.counts_relatives is set, but mrfr does not"));
+  REQUIRE(absl::StrContains(problems, "tasks.2.masked_words is set, but mrfr does not"));
   REQUIRE(absl::StrContains(problems, "tasks.3.masked_share is set, but matching does not"));
 
   recipe = Sound();
@@ -258,6 +261,7 @@ TEST_CASE("a description tells every number, and differs where a recipe does") {
            [](Recipe* r) { r->tasks[0].wrong_pairs = WrongPairs::kAll; },
            [](Recipe* r) { r->tasks[0].classes = ClassReduction::kMean; },
            [](Recipe* r) { r->tasks[0].replaced_kinds = ReplacedKinds::kNouns; },
+           [](Recipe* r) { r->tasks[0].masked_words = "left"; },
            [](Recipe* r) { r->tasks[1].student = Student::kTowers; },
            [](Recipe* r) { r->mining.every = 9; }, [](Recipe* r) { r->mining.kept = 9; }}) {
     other = Sound();

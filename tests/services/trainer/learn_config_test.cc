@@ -38,7 +38,8 @@ tasks:
     batch: 12
     unit: pictures
   - {objective: pairwise, candidates: 3, sides: in_turn, share: 2}
-  - {objective: mlm, batch_rows: 4096, other_tower: add, word_table: text, co_mask: true}
+  - {objective: mlm, batch_rows: 4096, other_tower: add, word_table: text, co_mask: true,
+     masked_words: left right}
   - {objective: mrfr, masked_share: 0.3, other_tower: multiply}
   - {objective: matching, wrong_share: 0.25, text_negatives: 0}
 accumulation: 6
@@ -72,6 +73,7 @@ precision: bfloat16
   REQUIRE(recipe.tasks[2].other_tower == GlobalVector::kAdd);
   REQUIRE(recipe.tasks[2].word_table == WordTable::kText);
   REQUIRE(recipe.tasks[2].co_mask);
+  REQUIRE(recipe.tasks[2].masked_words == "left right");
   REQUIRE(recipe.tasks[3].masked_share == 0.3);
   REQUIRE(recipe.tasks[3].other_tower == GlobalVector::kMultiply);
   REQUIRE(recipe.tasks[4].wrong_share == 0.25);

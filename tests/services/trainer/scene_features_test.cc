@@ -160,9 +160,12 @@ TEST_CASE_METHOD(Fixture, "appended boxes stand behind the features, in a file o
     const float* const row = &with.features[i * 8];
     const float* const box = &without.boxes[i * 4];
     REQUIRE(row[0] == without.features[i * 2]);
-    for (int k = 0; k < 4; ++k) REQUIRE(row[2 + k] == Approx(box[k]).margin(1e-3));
-    REQUIRE(row[6] == Approx(box[2] - box[0]).margin(1e-3));
-    REQUIRE(row[7] == Approx(box[3] - box[1]).margin(1e-3));
+    const auto stands = [&row](int place, float number) {
+      REQUIRE(row[place] == Approx(number * kAppendedBoxScale).margin(2e-2));
+    };
+    for (int k = 0; k < 4; ++k) stands(2 + k, box[k] - 0.5f);
+    stands(6, box[2] - box[0]);
+    stands(7, box[3] - box[1]);
   }
 }
 

@@ -45,6 +45,33 @@ bool IsShare(int64_t count, double share, int64_t draws) {
   return std::abs(static_cast<double>(count) - expected) < 5 * std::sqrt(expected * (1 - share));
 }
 
+TEST_CASE("words that are named are the only targets of a text that has one of them") {
+  TokenMasking masking = MaskedAlways();
+  masking.words = {3, 8};
+  masking.share = 0.5;
+  const auto places = [&masking](const std::vector<int32_t>& tokens) {
+    std::set<int64_t> places;
+    for (uint64_t row = 0; row < 100; ++row) {
+      Random random = RandomOf(row);
+      const MaskedTokens shown = MaskTokens(tokens, masking, &random);
+      for (size_t i = 0; i < shown.places.size(); ++i) {
+        REQUIRE(shown.targets[i] == tokens[shown.places[i]]);
+        REQUIRE(shown.tokens[shown.places[i]] == masking.mask_id);
+      }
+      REQUIRE_FALSE(shown.places.empty());
+      places.insert(shown.places.begin(), shown.places.end());
+    }
+    return places;
+  };
+  REQUIRE(places({7, 8, 9, 3, 7}) == std::set<int64_t>{1, 3});
+  REQUIRE(places({7, 6, 9}) == std::set<int64_t>{0, 1, 2});
+  // In a caption whose picture has the word, too: there it is hidden with it.
+  Random random = RandomOf(1);
+  const CoMasked both = CoMaskTokens({7, 8, 7}, {8}, masking, &random);
+  REQUIRE(both.caption.places == std::vector<int64_t>{1});
+  REQUIRE(both.scene == std::vector<int32_t>{masking.mask_id});
+}
+
 TEST_CASE("of many tokens 15 % are targets, shown as mask, random and as they are 80/10/10") {
   const std::vector<int32_t> tokens(100, 7);
   int64_t targets = 0, masked = 0, kept = 0;
