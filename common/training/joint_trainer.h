@@ -142,10 +142,10 @@ struct TrainingJob {
   // A bundle of an earlier job, of the same manifest but for the cross-encoder, whose weights
   // this one begins with, or null: with random ones.
   const ModelBundle* start = nullptr;
-  // Likewise, and not beside `start`.  With it the job trains a cross-encoder for what that bundle retrieves: it begins with
-  // its weights, makes no bi steps (bi.epochs and joint.cross_steps_per_bi must be 0), and
-  // takes hard negatives and validation's candidates from it.  The bundle that is written
-  // reranks and does not embed.
+  // Likewise, and not beside `start`.  With it the job trains a cross-encoder for what that bundle
+  // retrieves: it begins with its weights, makes no bi steps (bi.epochs and
+  // joint.cross_steps_per_bi must be 0), and takes hard negatives and validation's candidates from
+  // it.  The bundle that is written reranks and does not embed.
   const ModelBundle* retriever = nullptr;
 
   // "cpu", "cuda", "cuda:1", or "auto": a GPU if LibTorch has one.
