@@ -26,7 +26,9 @@ from runner import (AGAIN, Failed, HERE, ROOT, built_programs, lines_of, lock, m
 
 SLICES = ["plain", "binding", "relation", "count", "new_drawing", "new_combination"]
 SIBLINGS = ["colours_swapped", "relation_mirrored", "roles_swapped", "count", "object_replaced"]
-NETS = os.path.join(ROOT, "common/scenes/region_net.safetensors")
+# What region files follow from: the detector's weights, and how its numbers are written.
+DETECTOR = [os.path.join(ROOT, "common/scenes/region_net.safetensors"),
+            os.path.join(ROOT, "services/trainer/scene_features.h")]
 # Only for measures that name them.
 WORDS = ["words", "no_words", "word_said", "word_unsaid"]
 DISTRACTORS = 20000
@@ -134,7 +136,8 @@ class Scenes:
         if boxed:
             arguments += ["--append-boxes"]
         path = os.path.join(folder, split + (".boxed.regions" if boxed else ".regions"))
-        return made(path, " ".join(arguments[1:] + [sum_of(NETS)]), lambda: run(arguments))
+        key = " ".join(arguments[1:] + [sum_of(source) for source in DETECTOR])
+        return made(path, key, lambda: run(arguments))
 
 
 class Claims:

@@ -115,7 +115,7 @@ class ClaimsTest(cases.Case):
         self.write("clone/recipes/r.yaml", b"steps: 7\n")
         self.write("clone/recipes/near.yaml", b"retriever: $retriever\n")
         claims.HERE = os.path.join(self.folder, "clone")
-        claims.NETS = self.write("clone/net", b"one")
+        claims.DETECTOR = [self.write("clone/net", b"one"), self.write("clone/scale", b"8")]
 
     def rows(self):
         return claims.Rows(os.path.join(claims.HERE, "rows.json"), claims.HERE)
@@ -322,10 +322,13 @@ class ClaimsTest(cases.Case):
         self.run_rows()
         self.assertEqual(len(self.calls("scores")), scores + 2)
         self.assertEqual(len(self.calls("scenes")), seen)
-        self.write("clone/net", b"another")
-        os.remove(self.rows().result_path("apart"))
-        self.run_rows()
-        self.assertGreater(len(self.calls("scenes")), seen)
+        # Another detector, and the same whose numbers are written otherwise.
+        for source in ("clone/net", "clone/scale"):
+            self.write(source, b"another")
+            os.remove(self.rows().result_path("apart"))
+            self.run_rows()
+            self.assertGreater(len(self.calls("scenes")), seen)
+            seen = len(self.calls("scenes"))
 
     def test_time_is_that_of_all_runs_of_a_row(self):
         self.write("bin/fail_learn", b"75")
