@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/base/checksum.h"
 #include "common/base/clean_text.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
@@ -175,6 +176,16 @@ std::string FormatMatrixItems(const MatrixItems& items) {
     absl::StrAppend(&text, line.dump(), "\n");
   }
   return text;
+}
+
+std::string ItemsDigest(const MatrixItems& items) {
+  Sha256 hash;
+  // Ids have no ends of lines.
+  for (const std::string& image : items.images) hash.Update(absl::StrCat(image, "\n"));
+  for (const MatrixCaption& caption : items.captions) {
+    hash.Update(absl::StrCat(caption.image, " ", caption.id, "\n"));
+  }
+  return hash.Hex();
 }
 
 absl::Status TakeFamilies(absl::string_view text, MatrixItems* items) {

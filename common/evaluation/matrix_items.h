@@ -48,6 +48,10 @@ absl::StatusOr<MatrixItems> ParseMatrixItems(absl::string_view text);
 // As ParseMatrixItems reads it.  A family has the name of its first image.
 std::string FormatMatrixItems(const MatrixItems& items);
 
+// SHA-256 in hex over the ids, in their order, and whose each caption is: what a matrix's rows and
+// columns are, whatever else is known of them.
+std::string ItemsDigest(const MatrixItems& items);
+
 // Makes families of images by a list, "image TAB family" a line; one that it does not name is a
 // family of its own.  Names may be of images that are no rows: a list is of a set, a matrix of a
 // part.  Blank lines are passed over.  InvalidArgument, with the line, for one that is no such

@@ -90,8 +90,11 @@ class PoolMeasure {
         return Refused(*policy_.retrieval, retrieval[place], image, caption, "not finite");
       }
       if (!IsOf(policy_.rerank_kind, raw)) {
-        return Refused(*policy_.rerank, raw, image, caption,
-                       absl::StrCat("no ", ScoreKindName(policy_.rerank_kind)));
+        // Whoever has made the matrix by `scores` may have asked it for others.
+        return Refused(
+            *policy_.rerank, raw, image, caption,
+            absl::StrCat("no ", ScoreKindName(policy_.rerank_kind),
+                         std::isnan(raw) ? " (scores takes --depth and --languages-apart)" : ""));
       }
       scores.push_back(ToRerankScore(policy_.rerank_kind, raw));
     }

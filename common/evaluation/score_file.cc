@@ -17,7 +17,7 @@ namespace {
 absl::Status CheckArray(const NpyArray& array, int64_t images, int64_t captions) {
   if (array.type != NpyType::kFloat32) {
     return absl::InvalidArgumentError(
-        "is not float32; save scores as they were computed, since in float16 many tie");
+        "is not float32, which numpy.float32(scores) is; half floats would have too many ties");
   }
   if (array.shape != std::vector<int64_t>{images, captions}) {
     const bool transposed = array.shape == std::vector<int64_t>{captions, images};

@@ -69,7 +69,7 @@ double Quantile(const std::vector<double>& sorted, double share) {
 
 void Add(const ScoreTiming& timing, int pairs, QueryTime* time) {
   const double scored = pairs;
-  time->seconds += timing.seconds_per_query * scored / timing.pairs_per_query;
+  time->seconds += *timing.seconds_per_query * scored / timing.pairs_per_query;
   if (timing.extrapolated || scored != timing.pairs_per_query) time->computed = true;
   if (!timing.encoding_seconds.has_value()) {
     time->encoding_seconds.reset();
@@ -100,9 +100,7 @@ absl::StatusOr<ScoreTiming> ParseScoreTiming(absl::string_view text, const Matri
       Json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return absl::InvalidArgumentError("is no JSON object");
   ScoreTiming timing;
-  ASSIGN_OR_RETURN(const absl::optional<double> seconds, SecondsAt(json, "seconds_per_query"));
-  if (!seconds.has_value()) return absl::InvalidArgumentError("\"seconds_per_query\" is missing");
-  timing.seconds_per_query = *seconds;
+  ASSIGN_OR_RETURN(timing.seconds_per_query, SecondsAt(json, "seconds_per_query"));
   ASSIGN_OR_RETURN(timing.encoding_seconds, SecondsAt(json, "encoding_seconds"));
   const auto images = static_cast<double>(items.images.size());
   ASSIGN_OR_RETURN(timing.pairs_per_query, CountAt(json, "pairs_per_query", images, images));
@@ -120,14 +118,22 @@ ScoreTiming SaidTiming(double seconds_per_query, const MatrixItems& items) {
   return timing;
 }
 
-QueryTime TimeOfQuery(absl::Span<const ScoreTiming> retrieval, absl::Span<const ScoreTiming> rerank,
-                      int depth, int image_count) {
+absl::optional<QueryTime> TimeOfQuery(absl::Span<const ScoreTiming> retrieval,
+                                      absl::Span<const ScoreTiming> rerank, int depth,
+                                      int image_count) {
+  const auto measured = [](const ScoreTiming& timing) {
+    return timing.seconds_per_query.has_value();
+  };
+  if (depth == 0) rerank = {};
+  if (!std::all_of(retrieval.begin(), retrieval.end(), measured) ||
+      !std::all_of(rerank.begin(), rerank.end(), measured)) {
+    return absl::nullopt;
+  }
   QueryTime time;
   time.encoding_seconds = 0;
   for (const ScoreTiming& timing : retrieval) Add(timing, image_count, &time);
   const bool alone = depth == 0 && retrieval.size() == 1;
   if (alone && retrieval.front().pairs_per_query == image_count) time.spread = retrieval[0].spread;
-  if (depth == 0) return time;
   for (const ScoreTiming& timing : rerank) Add(timing, std::min(depth, image_count), &time);
   return time;
 }

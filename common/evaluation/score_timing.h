@@ -5,7 +5,8 @@
 //    "extrapolated_from": 1000,
 //    "query_seconds": {"mean": 0.4, "min": 0.3, "max": 1.2, "p95": 0.6, "p99_99": 1.2}}
 //
-//   seconds_per_query   time of a caption that looks for images, once all is encoded
+//   seconds_per_query   time of a caption that looks for images, once all is encoded; missing: not
+//                       measured
 //   encoding_seconds    of all images and captions before that; may be missing
 //   pairs_per_query     images that it was scored with; missing: all
 //   extrapolated_from   of which so many were timed, if not all were
@@ -37,8 +38,8 @@ TimeSpread SpreadOf(std::vector<double> seconds);
 
 // Of one matrix.  A value.
 struct ScoreTiming {
-  double seconds_per_query = 0;
-  double pairs_per_query = 0;  // that these seconds were for
+  absl::optional<double> seconds_per_query;  // none: not measured
+  double pairs_per_query = 0;                // that these seconds were for
   absl::optional<double> encoding_seconds;
   bool extrapolated = false;
   absl::optional<TimeSpread> spread;
@@ -67,9 +68,11 @@ struct QueryTime {
 };
 
 // `retrieval` and `rerank` are the matrices whose scores a stage adds up: one, or an ensemble.
-// Retrieval scores all `image_count` images, reranking `depth` of them (0: there is none).
-QueryTime TimeOfQuery(absl::Span<const ScoreTiming> retrieval, absl::Span<const ScoreTiming> rerank,
-                      int depth, int image_count);
+// Retrieval scores all `image_count` images, reranking `depth` of them (0: there is none).  Nothing
+// where one that is asked was not measured.
+absl::optional<QueryTime> TimeOfQuery(absl::Span<const ScoreTiming> retrieval,
+                                      absl::Span<const ScoreTiming> rerank, int depth,
+                                      int image_count);
 
 // The mean of several runs of one method, without a spread unless it is one.  REQUIRES: that there
 // is one.

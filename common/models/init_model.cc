@@ -2,6 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -128,7 +129,17 @@ absl::StatusOr<std::string> Borrow(const ModelBundle& other, absl::string_view w
   return SerializeSafetensors(mixture.tensors());
 }
 
-Tensors Renamed(const Tensors& tensors, const WeightsSource& source) {
+absl::StatusOr<Tensors> Renamed(const Tensors& tensors, const WeightsSource& source) {
+  for (const auto& [from, to] : source.renames) {
+    const bool any = std::any_of(tensors.begin(), tensors.end(),
+                                 [from = absl::string_view(from)](const auto& t) {
+                                   return absl::StartsWith(t.first, from);
+                                 });
+    if (any) continue;
+    return absl::InvalidArgumentError(absl::StrCat(source.path,
+                                                   " has no tensor whose name begins with \"", from,
+                                                   "\", which is to be \"", to, "\""));
+  }
   Tensors renamed;
   for (const auto& [name, tensor] : tensors) {
     std::string now = name;
@@ -152,7 +163,8 @@ absl::StatusOr<std::string> BorrowFrom(const std::vector<WeightsSource>& sources
   std::vector<std::unique_ptr<Checkpoint>> checkpoints;  // which tensors are views into
   for (const WeightsSource& source : sources) {
     ASSIGN_OR_RETURN(checkpoints.emplace_back(), Checkpoint::Open(source.path, /*config=*/""));
-    const int64_t taken = mixture.Take(Renamed(checkpoints.back()->tensors(), source));
+    ASSIGN_OR_RETURN(const Tensors renamed, Renamed(checkpoints.back()->tensors(), source));
+    const int64_t taken = mixture.Take(renamed);
     if (taken == 0) return NothingTaken(source.path);
     borrowed->taken += taken;
   }

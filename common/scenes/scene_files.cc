@@ -1,7 +1,11 @@
 #include "common/scenes/scene_files.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
@@ -80,7 +84,38 @@ Json BaseJson(const ScenePicture& picture) {
   return SceneId(id.substr(0, id.find('/')), picture.base);
 }
 
+absl::Status Remove(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
+  return FileError("remove", path, errno);
+}
+
+// What was made of a split whose pictures were not those of `lines`.
+absl::Status RemoveStale(absl::string_view directory, SceneSplit split, const std::string& lines) {
+  const std::string path = JoinPath(directory, absl::StrCat(Name(split), ".jsonl"));
+  if (FileExists(path)) {
+    ASSIGN_OR_RETURN(const std::string before, ReadFile(path));
+    if (before == lines) return absl::OkStatus();
+  }
+  for (const bool boxed : {false, true}) {
+    RETURN_IF_ERROR(Remove(JoinPath(directory, SceneRegionFile(split, boxed))));
+  }
+  const std::string painted = JoinPath(directory, Name(split));
+  if (!FileExists(painted)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListDirectory(painted));
+  for (const std::string& name : names) {
+    // Whatever else somebody has put there stays.
+    if (absl::EndsWith(name, ".png") || name == kPaintedCaptions) {
+      RETURN_IF_ERROR(Remove(JoinPath(painted, name)));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+std::string SceneRegionFile(SceneSplit split, bool boxed) {
+  return absl::StrCat(Name(split), boxed ? ".boxed" : "", ".regions");
+}
 
 std::string SceneLine(const ScenePicture& picture) {
   Json slices = Json::array(), objects = Json::array(), captions = Json::array();
@@ -106,6 +141,7 @@ absl::StatusOr<std::string> WriteScenes(const SceneSet& set, absl::string_view d
     const std::string name = absl::StrCat(Name(static_cast<SceneSplit>(split)), ".jsonl");
     std::string lines;
     for (const ScenePicture& picture : set[split]) lines += SceneLine(picture);
+    RETURN_IF_ERROR(RemoveStale(directory, static_cast<SceneSplit>(split), lines));
     RETURN_IF_ERROR(WriteFileAtomically(JoinPath(directory, name), lines));
     absl::StrAppend(&sums, Sha256Hex(lines), "  ", name, "\n");
   }

@@ -28,11 +28,18 @@ namespace sightline {
 // Written last, in the form of sha256sum.
 inline constexpr absl::string_view kSceneSums = "SHA256SUMS";
 
+// Of a split that is painted: what its pictures are called and what is on them.
+inline constexpr absl::string_view kPaintedCaptions = "captions.jsonl";
+
 std::string SceneLine(const ScenePicture& picture);
 
+// What is made of a split's pictures lies beside <split>.jsonl: regions, with box numbers behind
+// them or not, and a folder of what is painted.
+std::string SceneRegionFile(SceneSplit split, bool boxed);
+
 // Writes <split>.jsonl of each split into `directory`, which is made if need be, then
-// SHA256SUMS, and returns what is in the latter.  Each file appears whole or not at all.  As the
-// disk reports.
+// SHA256SUMS, and returns what is in the latter.  Each file appears whole or not at all.  What was
+// made of a split that was another one goes.  As the disk reports.
 absl::StatusOr<std::string> WriteScenes(const SceneSet& set, absl::string_view directory);
 
 }  // namespace sightline

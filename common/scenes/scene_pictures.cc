@@ -14,6 +14,7 @@
 #include "common/scenes/drawings.h"
 #include "common/scenes/glyphs.h"
 #include "common/scenes/lexicon.h"
+#include "common/scenes/scene_files.h"
 
 namespace sightline {
 namespace {
@@ -120,7 +121,7 @@ absl::Status WriteScenePictures(const std::vector<ScenePicture>& pictures, Scene
   for (const ScenePicture& picture : pictures) {
     absl::StrAppend(&lines, CaptionLine(picture, split), "\n");
   }
-  return WriteFileAtomically(JoinPath(folder, "captions.jsonl"), lines);
+  return WriteFileAtomically(JoinPath(folder, kPaintedCaptions), lines);
 }
 
 }  // namespace sightline

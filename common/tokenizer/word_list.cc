@@ -90,7 +90,9 @@ class VocabularyHandler : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
 
-  bool start_array(std::size_t) override { return Refuse("an array"); }
+  bool start_array(std::size_t) override {
+    return Refuse("an array stands where the object with word2idx, or a word, belongs");
+  }
   bool end_array() override { return true; }
   bool null() override { return Refuse("null"); }
   bool boolean(bool) override { return Refuse("true or false"); }

@@ -65,6 +65,7 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
   }
   opened->soft_label_count_ = SoftLabelCountOf(opened->readers_);
   RETURN_IF_ERROR(opened->FindTwins());
+  opened->NoteMissingLanguages(options);
   opened->NumberWords();
   opened->digest_ = opened->MakeDigest();
   return opened;
@@ -84,12 +85,34 @@ absl::Status PairCorpus::Add(const CorpusReader& reader, const PairCorpusOptions
   }
   region_feature_size_ = width;
   ASSIGN_OR_RETURN(CorpusListing listing, reader.List());
+  NoteProblems(listing);
   for (CorpusItem& item : listing.items) {
     if (options.wanted == nullptr || options.wanted(item)) {
       AddPicture(reader, std::move(item), options);
     }
   }
   return absl::OkStatus();
+}
+
+void PairCorpus::NoteProblems(const CorpusListing& listing) {
+  const auto note = [this](const std::vector<CorpusProblem>& problems, absl::string_view what) {
+    if (problems.empty()) return;
+    const CorpusProblem& first = problems.front();
+    notes_.push_back(absl::StrCat(
+        problems.size(), what, "; the first: ", first.item_id.empty() ? first.path : first.item_id,
+        ": ", first.reason));
+  };
+  note(listing.rejected, " items of a corpus were left out");
+  note(listing.warnings, " items of a corpus have less than they should");
+}
+
+void PairCorpus::NoteMissingLanguages(const PairCorpusOptions& options) {
+  for (const std::string& wanted : options.languages) {
+    const bool there = std::any_of(captions_.begin(), captions_.end(), [&](const Caption& caption) {
+      return WantsLanguage({wanted}, caption.language);
+    });
+    if (!there) notes_.push_back(absl::StrCat("no caption is in the language '", wanted, "'"));
+  }
 }
 
 void PairCorpus::AddPicture(const CorpusReader& reader, CorpusItem item,

@@ -33,9 +33,9 @@ struct PairCorpusOptions {
 // Immutable, thread-safe.
 class PairCorpus {
  public:
-  // Pictures without a caption that is taken are left out, unless the options keep them.
-  // InvalidArgument for a corpus of pictures, corpora of different widths, an id of two pictures,
-  // or if no caption is taken; else as the readers.
+  // Pictures without a caption that is taken are left out, unless the options keep them.  What a
+  // source rejects is left out, too (Notes).  InvalidArgument for a corpus of pictures, corpora of
+  // different widths, an id of two pictures, or if no caption is taken; else as the readers.
   static absl::StatusOr<std::unique_ptr<PairCorpus>> Open(
       std::vector<std::unique_ptr<CorpusReader>> corpora, const PairCorpusOptions& options);
 
@@ -43,6 +43,10 @@ class PairCorpus {
   int64_t picture_count() const { return static_cast<int64_t>(pictures_.size()); }
   // By picture, in each one's order.
   int64_t caption_count() const { return static_cast<int64_t>(captions_.size()); }
+  // What people should know before they learn or measure by it, a line each: that pictures of a
+  // source were left out, with the first one's reason; what its source warns of; and languages that
+  // are asked for and have no caption.
+  const std::vector<std::string>& Notes() const { return notes_; }
   // Numbers in a region's feature.
   int region_feature_size() const { return region_feature_size_; }
   // Classes of regions' soft labels; 0 unless every corpus has them, of as many classes.
@@ -95,6 +99,8 @@ class PairCorpus {
   PairCorpus() = default;
   absl::Status Add(const CorpusReader& reader, const PairCorpusOptions& options);
   void AddPicture(const CorpusReader& reader, CorpusItem item, const PairCorpusOptions& options);
+  void NoteProblems(const CorpusListing& listing);
+  void NoteMissingLanguages(const PairCorpusOptions& options);
   absl::Status FindTwins() const;
   void NumberWords();
   std::string MakeDigest() const;
@@ -104,6 +110,7 @@ class PairCorpus {
   std::vector<std::unique_ptr<CorpusReader>> readers_;
   std::vector<Picture> pictures_;
   std::vector<Caption> captions_;
+  std::vector<std::string> notes_;
   int region_feature_size_ = 0;
   int soft_label_count_ = 0;
   std::string digest_;

@@ -22,6 +22,7 @@
 namespace sightline {
 namespace {
 
+constexpr char kCounts[] = "cntlist.rev";
 constexpr int64_t kMostBytes = 64 << 20;  // data.noun has 15 MB
 
 struct KindName {
@@ -154,6 +155,12 @@ struct Opposite {
 }  // namespace
 
 absl::StatusOr<WordNet> WordNet::Read(absl::string_view folder) {
+  if (!FileExists(JoinPath(folder, kCounts))) {
+    return absl::NotFoundError(
+        absl::StrCat(JoinPath(folder, kCounts),
+                     " is not there, so this is no folder of WordNet's; "
+                     "Debian's package wordnet-base has /usr/share/wordnet"));
+  }
   WordNet wordnet;
   RETURN_IF_ERROR(wordnet.ReadCounts(folder));
   for (int kind = 0; kind < 4; ++kind) {
@@ -166,7 +173,7 @@ absl::StatusOr<WordNet> WordNet::Read(absl::string_view folder) {
 
 // A line is a sense, "big%3:00:01::", its number and how often it is meant.
 absl::Status WordNet::ReadCounts(absl::string_view folder) {
-  ASSIGN_OR_RETURN(WordNetFile file, WordNetFile::Read(folder, "cntlist.rev", &digest_));
+  ASSIGN_OR_RETURN(WordNetFile file, WordNetFile::Read(folder, kCounts, &digest_));
   while (file.Next()) {
     const std::pair<absl::string_view, absl::string_view> sense =
         absl::StrSplit(file.Field(), absl::MaxSplits('%', 1));

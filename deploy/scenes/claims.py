@@ -35,7 +35,7 @@ DISTRACTORS = 20000
 NETWORK_KEYS = {"model", "start", "weights_of", "recipe", "pictures", "steps", "boxed", "vocabulary",
                 "retriever", "teacher", "committed"}
 MEASURE_KEYS = {"paper", "pool", "folds", "matrices", "ensembles", "policies", "references",
-                "depths", "lambdas", "siblings", "distractors", "parts", "rerank_scores", "claims"}
+                "depths", "lambdas", "siblings", "distractors", "parts", "claims"}
 REQUIRED = {"pool", "matrices", "policies"}  # of a measure
 PARTS = ["all", "families", *("slice_" + part for part in SLICES), *SIBLINGS, *WORDS]
 MATRIX_KEYS = {"network", "by", "behind", "depth"}
@@ -333,11 +333,10 @@ class Claims:
             first = [reference] + [policy for policy in policies if policy != reference]
             arguments = [self.programs["evaluator"], "tables", "--pairs",
                          os.path.join(folder, "pairs.jsonl"), "--protocol", protocol, "--json", path,
-                         "--ties", "expected", "--rerank-scores",
-                         row.get("rerank_scores", "softmax_match"), "--policies", ",".join(first),
-                         "--depths", row.get("depths", "20")]
-            if "lambdas" in row:
-                arguments += ["--lambdas", row["lambdas"]]
+                         "--ties", "expected", "--policies", ",".join(first)]
+            for key in ("depths", "lambdas"):
+                if key in row:
+                    arguments += ["--" + key, row[key]]
             for matrix, file in matrices.items():
                 arguments += ["--matrix", f"{matrix}={file}"]
             for ensemble, members in row.get("ensembles", {}).items():

@@ -1,6 +1,8 @@
 #include "services/evaluator/scores_command.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -28,6 +30,7 @@ namespace sightline {
 namespace {
 
 constexpr int kSidecarVersion = 1;
+constexpr int64_t kMostSidecarBytes = 1 << 16;
 
 std::string SumOf(const ChosenPairs& pairs) {
   Sha256 sum;
@@ -36,6 +39,12 @@ std::string SumOf(const ChosenPairs& pairs) {
     sum.Update("\n");
   }
   return sum.Hex();
+}
+
+// What is no number counts as none.
+double NumberAt(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : 0;
 }
 
 nlohmann::json SpreadJson(const TimeSpread& spread) {
@@ -59,13 +68,16 @@ class ScoresRun {
     ASSIGN_OR_RETURN(ScoredCorpus corpus, OpenScoredCorpus(flags_, plan_));
     corpus_ = std::move(corpus.pairs);
     items_ = std::move(corpus.items);
+    for (const std::string& note : corpus_->Notes()) err << note << "\n";
     err << PoolsNote(plan_.protocol, items_);
     RETURN_IF_ERROR(LoadOne());
     RETURN_IF_ERROR(Choose());
+    RETURN_IF_ERROR(TakeUp());
     RETURN_IF_ERROR(MakeScorer());
-    if (!flags_.time_only) RETURN_IF_ERROR(WriteMatrix());
+    if (!flags_.time_only) RETURN_IF_ERROR(WritePairs());
+    if (!flags_.time_only && !costs_.has_value()) RETURN_IF_ERROR(WriteMatrix());
     RETURN_IF_ERROR(TimeQueries());
-    RETURN_IF_ERROR(WriteFileAtomically(flags_.out + ".json", Sidecar()));
+    RETURN_IF_ERROR(WriteFileAtomically(TimingPath(flags_.out), Sidecar()));
     return Summary();
   }
 
@@ -90,14 +102,15 @@ class ScoresRun {
   absl::Status Choose() {
     if (plan_.by == ScoredBy::kEmbeddings) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::vector<EvaluationPool> pools, Pools());
-    if (flags_.candidates.empty()) {
-      const bool all = plan_.protocol.kind == PoolKind::kWhole;
-      if (!all) chosen_ = PairsWithin(pools, corpus_->picture_count());
-      return absl::OkStatus();
+    if (!flags_.candidates.empty()) {
+      ASSIGN_OR_RETURN(const auto file, ScoreFile::Open(flags_.candidates, items_));
+      ASSIGN_OR_RETURN(const NamedScores scores,
+                       NamedScores::Create("candidates", {file->matrix()}));
+      ASSIGN_OR_RETURN(chosen_, ChoosePairs(scores, pools, plan_.depth, &threads_));
+    } else if (plan_.protocol.kind != PoolKind::kWhole) {
+      chosen_ = PairsWithin(pools, corpus_->picture_count());
     }
-    ASSIGN_OR_RETURN(const auto file, ScoreFile::Open(flags_.candidates, items_));
-    ASSIGN_OR_RETURN(const NamedScores scores, NamedScores::Create("candidates", {file->matrix()}));
-    ASSIGN_OR_RETURN(chosen_, ChoosePairs(scores, pools, flags_.depth, &threads_));
+    if (chosen_.has_value()) chosen_sum_ = SumOf(*chosen_);
     return absl::OkStatus();
   }
 
@@ -118,12 +131,11 @@ class ScoresRun {
     ScorerOptions options;
     options.shows_regions = !flags_.without_regions;
     options.shows_words = !flags_.without_words;
-    options.timed_pairs = flags_.timed_pairs;
+    options.timed_pairs = plan_.timed_pairs;
     if (plan_.by == ScoredBy::kEmbeddings) {
       ASSIGN_OR_RETURN(
           scorer_, ScoreByEmbeddings(*model_, *corpus_, options, &threads_, &start_costs_, call));
     } else {
-      if (chosen_.has_value()) chosen_sum_ = SumOf(*chosen_);
       ASSIGN_OR_RETURN(scorer_, ScoreByPairs(*model_, *corpus_, options, std::move(chosen_),
                                              &start_costs_, call));
     }
@@ -141,11 +153,49 @@ class ScoresRun {
     return absl::StrCat(job, ", the pairs ", chosen_sum_);
   }
 
+  std::string JobSum() const { return Sha256Hex(Job()); }
+
+  // A matrix of this job that an earlier run has written stays, and so does what it took.
+  absl::Status TakeUp() {
+    const std::string path = TimingPath(flags_.out);
+    const bool written = FileExists(flags_.out);
+    if (!written || !FileExists(path)) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostSidecarBytes));
+    const auto json = nlohmann::json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
+    const bool same = json.is_object() && json.value("job", nlohmann::json()) == JobSum();
+    if (!same && flags_.time_only) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          path,
+          " tells of a matrix that is there and that is not of this job; give another --out"));
+    }
+    if (!same || !ScoreFile::Open(flags_.out, items_).ok()) return absl::OkStatus();
+    ScoreCosts costs;
+    costs.encoding_seconds = NumberAt(json, "encoding_seconds");
+    costs.scoring_seconds = NumberAt(json, "scoring_seconds");
+    costs.pairs = static_cast<int64_t>(NumberAt(json, "pairs_scored"));
+    costs_ = costs;
+    return absl::OkStatus();
+  }
+
+  // Matrices in one folder are of the same rows and columns, which one file says.
+  absl::Status WritePairs() const {
+    if (FileExists(plan_.pairs)) {
+      ASSIGN_OR_RETURN(const std::string text, ReadFile(plan_.pairs));
+      const auto there = ParseMatrixItems(text);
+      if (!there.ok() || ItemsDigest(*there) != ItemsDigest(items_)) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            plan_.pairs,
+            " is there and is not of these pictures and captions, and matrices may have been "
+            "scored by it; give another name with --pairs, or remove it"));
+      }
+    }
+    return WriteFileAtomically(plan_.pairs, FormatMatrixItems(items_));
+  }
+
   absl::Status WriteMatrix() {
     const int64_t rows = corpus_->picture_count();
     ASSIGN_OR_RETURN(auto writer,
                      ScoreFileWriter::Open(flags_.out, rows, corpus_->caption_count(), Job()));
-    RETURN_IF_ERROR(WriteFileAtomically(plan_.pairs, FormatMatrixItems(items_)));
     progress_.Begin("score", "pictures", rows);
     progress_.Skip(writer->rows_done());
     ScoreCosts costs = start_costs_;
@@ -159,8 +209,14 @@ class ScoresRun {
       progress_.Advance(end - begin);
     }
     progress_.End();
+    // What is told beside the matrix is never another one's, whenever this ends.
+    const std::string sidecar = TimingPath(flags_.out);
+    if (std::remove(sidecar.c_str()) != 0 && errno != ENOENT) {
+      return FileError("remove", sidecar, errno);
+    }
+    RETURN_IF_ERROR(writer->Commit());
     costs_ = writer->costs();
-    return writer->Commit();
+    return WriteFileAtomically(sidecar, Sidecar());
   }
 
   // Captions that come one at a time, evenly spread.
@@ -194,6 +250,8 @@ class ScoresRun {
 
   std::string Sidecar() const {
     nlohmann::json json = {{"format_version", kSidecarVersion},
+                           {"job", JobSum()},
+                           {"items", ItemsDigest(items_)},
                            {"model", model_->id()},
                            {"by", flags_.by},
                            {"precision", flags_.precision},
@@ -205,10 +263,10 @@ class ScoresRun {
     if (plan_.by == ScoredBy::kPairs) {
       json["score_kind"] = ScoreKindName(model_->cross_encoder()->score_kind());
     }
-    if (!flags_.time_only) {
-      json["encoding_seconds"] = costs_.encoding_seconds;
-      json["scoring_seconds"] = costs_.scoring_seconds;
-      json["pairs_scored"] = costs_.pairs;
+    if (costs_.has_value()) {
+      json["encoding_seconds"] = costs_->encoding_seconds;
+      json["scoring_seconds"] = costs_->scoring_seconds;
+      json["pairs_scored"] = costs_->pairs;
     }
     if (time_.has_value()) {
       json["seconds_per_query"] = time_->seconds;
@@ -222,10 +280,10 @@ class ScoresRun {
   std::string Summary() const {
     std::string text = absl::StrCat(WithThousands(corpus_->picture_count()), " pictures, ",
                                     WithThousands(corpus_->caption_count()), " captions\n");
-    if (!flags_.time_only) {
+    if (costs_.has_value()) {
       absl::StrAppendFormat(&text, "%s pairs by %s: encoding %.1f s, scoring %.1f s\n",
-                            WithThousands(costs_.pairs), flags_.by, costs_.encoding_seconds,
-                            costs_.scoring_seconds);
+                            WithThousands(costs_->pairs), flags_.by, costs_->encoding_seconds,
+                            costs_->scoring_seconds);
     }
     if (time_.has_value()) {
       absl::StrAppendFormat(&text, "one caption alone: %.3g ms%s\n", 1e3 * time_->seconds,
@@ -246,8 +304,9 @@ class ScoresRun {
   absl::optional<ChosenPairs> chosen_;
   std::string chosen_sum_;  // of the pairs, if not all are scored
   std::unique_ptr<CorpusScorer> scorer_;
-  ScoreCosts start_costs_, costs_;
-  absl::optional<TimedQuery> time_;  // the median
+  ScoreCosts start_costs_;
+  absl::optional<ScoreCosts> costs_;  // of the matrix, if it is there
+  absl::optional<TimedQuery> time_;   // the median
   TimeSpread spread_;
 };
 

@@ -92,6 +92,14 @@ absl::StatusOr<ScoresPlan> PlanScores(const ScoresFlags& flags) {
   if (plan.by == ScoredBy::kEmbeddings && !flags.candidates.empty()) {
     return absl::InvalidArgumentError("--candidates is for --by pairs");
   }
+  if (flags.depth.has_value() && flags.candidates.empty()) {
+    return absl::InvalidArgumentError("--depth is for --candidates; without them all are scored");
+  }
+  if (plan.by == ScoredBy::kEmbeddings && flags.timed_pairs.has_value()) {
+    return absl::InvalidArgumentError("--timed-pairs is for --by pairs");
+  }
+  plan.depth = static_cast<int>(flags.depth.value_or(plan.depth));
+  plan.timed_pairs = flags.timed_pairs.value_or(plan.timed_pairs);
   if (plan.by == ScoredBy::kEmbeddings && plan.protocol.kind != PoolKind::kWhole) {
     return absl::InvalidArgumentError("--protocol is for --by pairs; embeddings score all pairs");
   }

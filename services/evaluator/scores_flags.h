@@ -22,14 +22,14 @@ struct ScoresFlags {
   std::string protocol = "whole";
   std::string precision = "float32";
   int captions_per_picture = 0;  // 0: all
-  int depth = 20;
+  absl::optional<int64_t> depth;
   bool languages_apart = false;
   bool deterministic = false;
   bool without_regions = false;
   bool without_words = false;
   bool time_only = false;
   int timed_queries = 20;
-  int64_t timed_pairs = ScorerOptions().timed_pairs;
+  absl::optional<int64_t> timed_pairs;
   int threads = UsableCores();
 
   void Define(Flags* flags);
@@ -42,6 +42,8 @@ struct ScoresPlan {
   ScoredBy by = ScoredBy::kEmbeddings;
   absl::optional<Split> split;  // none: all
   Protocol protocol;
+  int depth = 20;  // of candidates
+  int64_t timed_pairs = ScorerOptions().timed_pairs;
   std::string pairs;  // path of the file that says what rows and columns are
 };
 

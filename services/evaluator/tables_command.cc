@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/compute_pool.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
@@ -13,6 +14,7 @@
 #include "common/evaluation/evaluation_pool.h"
 #include "common/evaluation/matrix_items.h"
 #include "common/evaluation/score_file.h"
+#include "common/evaluation/score_origin.h"
 #include "common/evaluation/score_timing.h"
 #include "common/log/progress.h"
 #include "services/evaluator/tables_flags.h"
@@ -22,7 +24,7 @@
 namespace sightline {
 namespace {
 
-constexpr int64_t kMostTimingBytes = 1 << 16;
+constexpr int64_t kMostSidecarBytes = 1 << 16;
 
 using MeasuredRun = std::vector<std::vector<QueryMeasures>>;  // [method][query]
 
@@ -55,10 +57,11 @@ class TablesRun {
     std::vector<MethodOutcome> outcomes;
     progress_.Begin("ranking", "pools", static_cast<int64_t>(PoolCount(parts)));
     for (const TablesPlan::Policy& policy : plan_.policies) {
-      RETURN_IF_ERROR(Measure(policy, parts, &outcomes));
+      ASSIGN_OR_RETURN(const absl::optional<ScoreKind> kind, KindOf(policy));
+      RETURN_IF_ERROR(Measure(policy, kind, parts, &outcomes));
       for (const Method& method : policy.methods) {
-        report.rankings.push_back(
-            {policy.name, method, TimeOf(policy, method), static_cast<int>(policy.runs.size())});
+        report.rankings.push_back({policy.name, method, TimeOf(policy, method),
+                                   static_cast<int>(policy.runs.size()), kind});
       }
     }
     progress_.End();
@@ -69,6 +72,12 @@ class TablesRun {
  private:
   TablesReport Begun(const std::vector<TablePart>& parts) const {
     TablesReport report;
+    for (const TablesPlan::Matrix& matrix : plan_.matrices) {
+      report.matrices.emplace_back(matrix.name, matrix.file);
+    }
+    for (const TablesPlan::Ensemble& ensemble : plan_.ensembles) {
+      report.ensembles.emplace_back(ensemble.name, absl::StrJoin(ensemble.members, "+"));
+    }
     report.protocol = plan_.protocol.name;
     report.measure = plan_.measure;
     report.recall = plan_.recall;
@@ -87,7 +96,7 @@ class TablesRun {
       ASSIGN_OR_RETURN(auto file, ScoreFile::Open(matrix.file, items_));
       RETURN_IF_ERROR(AddScores(matrix.name, {file->matrix()}));
       files_.emplace(matrix.name, std::move(file));
-      RETURN_IF_ERROR(ReadTiming(matrix));
+      RETURN_IF_ERROR(ReadSidecar(matrix));
       TakeSaid(matrix.name);
     }
     for (const TablesPlan::Ensemble& ensemble : plan_.ensembles) {
@@ -102,13 +111,44 @@ class TablesRun {
     return absl::OkStatus();
   }
 
-  absl::Status ReadTiming(const TablesPlan::Matrix& matrix) {
+  absl::Status ReadSidecar(const TablesPlan::Matrix& matrix) {
     const std::string path = TimingPath(matrix.file);
     if (!FileExists(path)) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostTimingBytes));
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostSidecarBytes));
+    ASSIGN_OR_RETURN(const ScoreOrigin origin, Within(path, ParseScoreOrigin(text, items_)));
+    if (origin.kind.has_value()) kinds_[matrix.name] = *origin.kind;
     ASSIGN_OR_RETURN(const ScoreTiming timing, Within(path, ParseScoreTiming(text, items_)));
     timings_[matrix.name] = {timing};
     return absl::OkStatus();
+  }
+
+  // What the scores are that rerank, as --rerank-scores or the matrices' files say, which must not
+  // contradict each other.  Nothing where nothing reranks.
+  absl::StatusOr<absl::optional<ScoreKind>> KindOf(const TablesPlan::Policy& policy) const {
+    absl::optional<ScoreKind> kind = plan_.rerank_kind;
+    for (const TablesPlan::Stages& run : policy.runs) {
+      if (run.rerank.empty()) return absl::optional<ScoreKind>();
+      for (const std::string& matrix : MatricesOf(run.rerank)) {
+        const auto said = kinds_.find(matrix);
+        if (said == kinds_.end()) continue;
+        if (kind.value_or(said->second) != said->second) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              policy.name, ": the scores of ", matrix, " are ", ScoreKindName(said->second),
+              ", as its file beside it says, and not ", ScoreKindName(*kind), ", which ",
+              plan_.rerank_kind.has_value() ? "--rerank-scores says" : "another one's are"));
+        }
+        kind = said->second;
+      }
+    }
+    return absl::optional<ScoreKind>(kind.value_or(ScoreKind::kSoftmaxMatch));
+  }
+
+  // Of an ensemble its members, else the matrix itself.
+  std::vector<std::string> MatricesOf(const std::string& name) const {
+    for (const TablesPlan::Ensemble& ensemble : plan_.ensembles) {
+      if (ensemble.name == name) return ensemble.members;
+    }
+    return {name};
   }
 
   // An ensemble takes what its members take; nobody knows it where one does not say.
@@ -183,14 +223,14 @@ class TablesRun {
   }
 
   // Adds the outcomes of each method of the policy.
-  absl::Status Measure(const TablesPlan::Policy& policy, const std::vector<TablePart>& parts,
-                       std::vector<MethodOutcome>* outcomes) {
+  absl::Status Measure(const TablesPlan::Policy& policy, absl::optional<ScoreKind> kind,
+                       const std::vector<TablePart>& parts, std::vector<MethodOutcome>* outcomes) {
     std::vector<MethodOutcome> own(policy.methods.size(), MethodOutcome(parts.size()));
     for (size_t part = 0; part < parts.size(); ++part) {
       for (const EvaluationPool& pool : parts[part].pools) {
         for (MethodOutcome& outcome : own) outcome[part].emplace_back();
         for (const Direction direction : {Direction::kTextToImage, Direction::kImageToText}) {
-          ASSIGN_OR_RETURN(MeasuredRun measured, MeanOfRuns(policy, direction, pool));
+          ASSIGN_OR_RETURN(MeasuredRun measured, MeanOfRuns(policy, kind, direction, pool));
           for (size_t m = 0; m < own.size(); ++m) {
             own[m][part].back().of(direction) = std::move(measured[m]);
           }
@@ -202,13 +242,14 @@ class TablesRun {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<MeasuredRun> MeanOfRuns(const TablesPlan::Policy& policy, Direction direction,
+  absl::StatusOr<MeasuredRun> MeanOfRuns(const TablesPlan::Policy& policy,
+                                         absl::optional<ScoreKind> kind, Direction direction,
                                          const EvaluationPool& pool) {
     MeasuredRun mean;
     for (const TablesPlan::Stages& run : policy.runs) {
       const MatrixPolicy ranking = {&scores_.at(run.retrieval),
                                     run.rerank.empty() ? nullptr : &scores_.at(run.rerank),
-                                    plan_.rerank_kind, policy.methods};
+                                    kind.value_or(ScoreKind::kSoftmaxMatch), policy.methods};
       ASSIGN_OR_RETURN(MeasuredRun measured,
                        MeasurePolicy(ranking, direction, pool, items_, plan_.measure, &threads_));
       // A run alone stays what it is, to the last digit.
@@ -225,6 +266,7 @@ class TablesRun {
   MatrixItems items_;
   std::map<std::string, std::unique_ptr<ScoreFile>> files_;
   std::map<std::string, NamedScores> scores_;
+  std::map<std::string, ScoreKind> kinds_;                   // of matrices whose files say it
   std::map<std::string, std::vector<ScoreTiming>> timings_;  // of a matrix, or of all its members
 };
 

@@ -16,6 +16,7 @@
 namespace sightline {
 namespace {
 
+constexpr char kDepth[] = "20";
 constexpr int kMaxNdcgCutoff = 1'000'000;
 constexpr double kMostSeconds = 1e12;
 
@@ -111,11 +112,29 @@ absl::StatusOr<TablesPlan::Policy> PlanPolicy(const std::string& name,
   return policy;
 }
 
+// What says how is reranked is for those that do.
+absl::Status CheckReranks(const TablesFlags& flags, const TablesPlan& plan) {
+  for (const TablesPlan::Policy& policy : plan.policies) {
+    if (!policy.runs.front().rerank.empty()) return absl::OkStatus();
+  }
+  const std::pair<absl::string_view, const std::string*> given[] = {
+      {"depths", &flags.depths},
+      {"lambdas", &flags.lambdas},
+      {"rerank-scores", &flags.rerank_scores}};
+  for (const auto& [flag, value] : given) {
+    if (value->empty()) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " is for policies that rerank; name one, A:B, in --policies"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PlanPolicies(const TablesFlags& flags, const std::set<std::string>& known,
                           TablesPlan* plan) {
   ASSIGN_OR_RETURN(const NamedRuns runs, PlanRuns(flags, known));
-  ASSIGN_OR_RETURN(const std::vector<int> depths,
-                   ParseNumbers("depths", flags.depths, 1, limits::kMaxHits));
+  ASSIGN_OR_RETURN(
+      const std::vector<int> depths,
+      ParseNumbers("depths", flags.depths.empty() ? kDepth : flags.depths, 1, limits::kMaxHits));
   std::vector<float> lambdas;
   if (!flags.lambdas.empty()) {
     ASSIGN_OR_RETURN(lambdas, ParseLambdas("lambdas", flags.lambdas));
@@ -136,7 +155,7 @@ absl::Status PlanPolicies(const TablesFlags& flags, const std::set<std::string>&
     ASSIGN_OR_RETURN(TablesPlan::Policy policy, PlanPolicy(name, known, runs, methods));
     plan->policies.push_back(std::move(policy));
   }
-  return absl::OkStatus();
+  return CheckReranks(flags, *plan);
 }
 
 absl::Status OneOf(absl::string_view flag, const std::string& value, absl::string_view first,
@@ -214,9 +233,11 @@ void TablesFlags::Define(Flags* flags) {
   flags->String("depths", "N,...", "candidates to rerank; default 20", &depths);
   flags->String("lambdas", "L,...",
                 "weights of the retrieval score in both sums; default: replace alone", &lambdas);
-  flags->String("rerank-scores", "KIND",
-                "what B's numbers are: softmax_match (default), sigmoid, logit_match, rank_raw",
-                &rerank_scores);
+  flags->String(
+      "rerank-scores", "KIND",
+      "what B's numbers are: softmax_match, sigmoid, logit_match, rank_raw; default: what "
+      "B.npy.json says, or softmax_match",
+      &rerank_scores);
   flags->String("ties", "RULE",
                 "order: the candidate that stands first in the file comes first (default); "
                 "expected: means over all orders",
@@ -252,8 +273,10 @@ absl::StatusOr<TablesPlan> PlanTables(const TablesFlags& flags) {
   RETURN_IF_ERROR(PlanLayouts(flags, &plan));
   RETURN_IF_ERROR(PlanSeconds(flags, names, &plan));
   ASSIGN_OR_RETURN(plan.protocol, Within("--protocol", ParseProtocol(flags.protocol)));
-  ASSIGN_OR_RETURN(plan.rerank_kind,
-                   Within("--rerank-scores", ParseScoreKind(flags.rerank_scores)));
+  if (!flags.rerank_scores.empty()) {
+    ASSIGN_OR_RETURN(plan.rerank_kind,
+                     Within("--rerank-scores", ParseScoreKind(flags.rerank_scores)));
+  }
   plan.measure = flags.measure;
   bool expected = false, full = false, text_first = false;
   RETURN_IF_ERROR(OneOf("ties", flags.ties, "order", "expected", &expected));

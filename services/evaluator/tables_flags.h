@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
 #include "common/base/usable_cores.h"
 #include "common/config/command_line.h"
 #include "common/embedding/score.h"
@@ -22,9 +23,7 @@ struct TablesFlags {
   std::vector<std::string> matrices, ensembles, runs, policies, languages, layouts, seconds;
   std::string pairs;
   std::string protocol = "whole";
-  std::string depths = "20";
-  std::string lambdas;
-  std::string rerank_scores = "softmax_match";
+  std::string depths, lambdas, rerank_scores;  // empty: not given
   std::string ties = "order";
   std::string columns = "tr-ir";
   std::string recall = "1,5,10";
@@ -59,8 +58,8 @@ struct TablesPlan {
   std::vector<Ensemble> ensembles;
   std::vector<Policy> policies;
   Protocol protocol;
-  std::vector<std::string> languages;  // empty: all captions are one; "each": each the file has
-  ScoreKind rerank_kind = ScoreKind::kSoftmaxMatch;
+  std::vector<std::string> languages;     // empty: all captions are one; "each": each the file has
+  absl::optional<ScoreKind> rerank_kind;  // none: as the matrices' files say
   MatrixMeasureOptions measure;
   RecallTriple recall = RecallTriple::k1To10;
   bool image_to_text_first = true;

@@ -50,6 +50,7 @@ Json RankingJson(const Ranking& ranking) {
   if (ranking.runs > 1) json["runs"] = ranking.runs;
   if (ranking.time.has_value()) json["time"] = TimeJson(*ranking.time);
   if (ranking.method.depth == 0) return json;
+  if (ranking.kind.has_value()) json["rerank_scores"] = std::string(ScoreKindName(*ranking.kind));
   const Combination& combination = ranking.method.combination;
   json["combination"] = std::string(CombinationKindName(combination.kind));
   // As it was written: 0.1, not what a float makes of it.
@@ -77,7 +78,12 @@ Json PartJson(const PartRow& row) {
 Json SettingsJson(const TablesReport& report) {
   const int first = FirstCutoff(report.recall);
   const bool expected = report.measure.ties == TieRule::kExpectedRank;
-  return {{"protocol", report.protocol},
+  Json matrices = Json::object(), ensembles = Json::object();
+  for (const auto& [name, file] : report.matrices) matrices[name] = file;
+  for (const auto& [name, members] : report.ensembles) ensembles[name] = members;
+  return {{"matrices", matrices},
+          {"ensembles", ensembles},
+          {"protocol", report.protocol},
           {"ties", expected ? "expected" : "order"},
           {"recall_cutoffs",
            {kRecallCutoffs[first], kRecallCutoffs[first + 1], kRecallCutoffs[first + 2]}},

@@ -3,9 +3,11 @@
 #define SIGHTLINE_SERVICES_EVALUATOR_TABLES_REPORT_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/optional.h"
+#include "common/embedding/score.h"
 #include "common/evaluation/bootstrap.h"
 #include "common/evaluation/matrix_measure.h"
 #include "common/evaluation/method.h"
@@ -23,8 +25,11 @@ struct TablesReport {
     // Of a caption, among all images of the matrices; nothing where it is not known.
     absl::optional<QueryTime> time = absl::nullopt;
     int runs = 1;  // that its numbers are the mean of
+    // What the reranking scores are; nothing without any.
+    absl::optional<ScoreKind> kind = absl::nullopt;
   };
 
+  std::vector<std::pair<std::string, std::string>> matrices, ensembles;  // by name: files, A+B
   std::string protocol;
   MatrixMeasureOptions measure;
   RecallTriple recall = RecallTriple::k1To10;

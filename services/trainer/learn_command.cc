@@ -86,6 +86,13 @@ class NotesObserver : public RecipeObserver {
   const int rank_;
 };
 
+// How much there is, and what is not.
+void TellOfCorpus(absl::string_view what, const PairCorpus& corpus, RecipeObserver* observer) {
+  observer->OnNote(absl::StrCat(what, ": ", corpus.picture_count(), " pictures, ",
+                                corpus.caption_count(), " captions"));
+  for (const std::string& note : corpus.Notes()) observer->OnNote(absl::StrCat(what, ": ", note));
+}
+
 absl::StatusOr<RecipeResult> Learn(const LearnConfig& config, const TrainingWorldOptions& world,
                                    const Console& console) {
   ShutdownSignals signals;
@@ -101,6 +108,8 @@ absl::StatusOr<RecipeResult> Learn(const LearnConfig& config, const TrainingWorl
   options.write = [&console](absl::string_view text) { console.err << text << std::flush; };
   ASSIGN_OR_RETURN(std::unique_ptr<RunLog> log, RunLog::Create(options));
   RecipeReporter reporter(std::move(log));
+  TellOfCorpus("what is learnt from", *input.learnt, &reporter);
+  TellOfCorpus("what the weights are chosen by", *input.development, &reporter);
   absl::StatusOr<RecipeResult> result = TrainByRecipe(input.job, &reporter, call);
   reporter.End();
   return result;

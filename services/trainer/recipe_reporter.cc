@@ -62,6 +62,8 @@ std::string StepLine(const RecipeStepReport& report, const absl::optional<double
 }
 
 std::string DevelopmentLine(const DevelopmentReport& report) {
+  // Hidden words alone are learnt, say.
+  if (report.findings.empty()) return "no task looks for pictures or texts; the last weights";
   std::string line =
       absl::StrFormat("step %d: development AR %.1f among %d pictures and %d captions", report.step,
                       report.score, report.pictures, report.captions);

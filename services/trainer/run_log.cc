@@ -1,10 +1,15 @@
 #include "services/trainer/run_log.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <cerrno>
 
 #include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/base/files.h"
+#include "common/base/status_macros.h"
 #include "common/log/log.h"
 
 namespace sightline {
@@ -17,14 +22,25 @@ bool EndsInHalfALine(const std::string& path) {
   return file.get() != '\n';
 }
 
+// Of the file, so of the run: two of them would clean each other's checkpoints away.
+absl::StatusOr<Descriptor> Lock(const std::string& path) {
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (file.get() < 0) return FileError("open", path, errno);
+  // A file system without locks keeps nobody out.
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
+  return absl::AbortedError(absl::StrCat(
+      path, ": another run is at work in this folder; wait for its end, or give another --out"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RunLog>> RunLog::Create(const Options& options) {
+  ASSIGN_OR_RETURN(Descriptor lock, Lock(options.metrics_path));
   const bool half_a_line = EndsInHalfALine(options.metrics_path);
   std::ofstream metrics(options.metrics_path, std::ios::app | std::ios::binary);
   if (!metrics) return FileError("open", options.metrics_path, errno);
   if (half_a_line) metrics << '\n';
-  return absl::WrapUnique(new RunLog(options, std::move(metrics)));
+  return absl::WrapUnique(new RunLog(options, std::move(lock), std::move(metrics)));
 }
 
 void RunLog::AddMetrics(const nlohmann::ordered_json& json) {

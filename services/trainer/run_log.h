@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/base/descriptor.h"
 
 namespace sightline {
 
@@ -32,7 +33,8 @@ class RunLog {
   };
 
   // Opens the metrics for appending, behind the half of a line too that a run which was killed may
-  // have left.  Errors as FileError gives them.
+  // have left.  Until the log goes, or the process, the run's folder is this one's alone: Aborted
+  // if another run is at work there.  Errors as FileError gives them.
   static absl::StatusOr<std::unique_ptr<RunLog>> Create(const Options& options);
 
   bool terminal() const { return options_.terminal; }
@@ -46,10 +48,11 @@ class RunLog {
   void End();
 
  private:
-  RunLog(const Options& options, std::ofstream metrics)
-      : options_(options), metrics_(std::move(metrics)) {}
+  RunLog(const Options& options, Descriptor lock, std::ofstream metrics)
+      : options_(options), lock_(std::move(lock)), metrics_(std::move(metrics)) {}
 
   const Options options_;
+  const Descriptor lock_;
   std::ofstream metrics_;
   bool metrics_failed_ = false;
   bool drawn_ = false;  // a line that changes is on the terminal

@@ -17,6 +17,7 @@
 #include "common/base/work_on_threads.h"
 #include "common/dataset/region_file.h"
 #include "common/scenes/lexicon.h"
+#include "common/scenes/scene_files.h"
 #include "common/scenes/scene_pictures.h"
 #include "common/scenes/scene_view.h"
 #include "common/training/scenes/region_classes.h"
@@ -74,8 +75,7 @@ class FeaturesRun {
         job_(job),
         progress_(*progress),
         call_(call),
-        out_(JoinPath(job.directory,
-                      absl::StrCat(Name(split), job.append_boxes ? ".boxed" : "", ".regions"))),
+        out_(JoinPath(job.directory, SceneRegionFile(split, job.append_boxes))),
         folder_(out_ + ".parts") {}
 
   absl::Status Run() {

@@ -150,10 +150,23 @@ absl::Status PaintAndSee(const ScenesFlags& flags, const WantedSplits& wanted, c
   return See(flags, wanted, set, drawings, call);
 }
 
+// Before anything is written.
+absl::Status CheckWanted(const WantedSplits& wanted, const SceneSet& set) {
+  for (const auto& splits : {wanted.painted, wanted.seen}) {
+    for (const SceneSplit split : splits) {
+      if (!set[static_cast<int>(split)].empty()) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the split ", Name(split), " is to have no pictures, so none can be painted or seen"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> WriteAndMeasure(const ScenesFlags& flags, const WantedSplits& wanted) {
   ShutdownSignals signals;
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
   ASSIGN_OR_RETURN(const SceneSet set, MakeScenes(flags.options, call));
+  RETURN_IF_ERROR(CheckWanted(wanted, set));
   ASSIGN_OR_RETURN(const std::string sums, WriteScenes(set, flags.out));
   RETURN_IF_ERROR(PaintAndSee(flags, wanted, set, call));
   return absl::StrCat(sums, ControlsOf(set));

@@ -166,7 +166,8 @@ TEST_CASE("scores that cannot be combined are refused, where they are needed") {
   // Row 1's best two are captions 1 and 0.
   REQUIRE(tiny.Measure(Direction::kImageToText, {{2, {}}}).ok());
   REQUIRE(tiny.Measure(Direction::kImageToText, {{3, {}}}).status().message() ==
-          "'ce' is nan at row 1, column 3 (from 0), which is no softmax_match; the pair is among "
+          "'ce' is nan at row 1, column 3 (from 0), which is no softmax_match "
+          "(scores takes --depth and --languages-apart); the pair is among "
           "the best 3 of 'be', which are reranked");
   tiny.ce[1 * 4 + 3] = 4;
   REQUIRE_FALSE(tiny.Measure(Direction::kImageToText, {{3, {}}}).ok());

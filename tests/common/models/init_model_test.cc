@@ -142,6 +142,12 @@ TEST_CASE("a LightningDOT begins with a UNITER as its image tower and a BERT as 
                                 .status();
   REQUIRE(absl::IsInvalidArgument(none));
   REQUIRE(absl::StrContains(none.message(), uniter.directory));
+  const absl::Status misnamed =
+      InitModelFrom({{uniter.directory, {{"uniter.", "img_model.bert."}, {"zzz.", "b."}}}},
+                    store.path(), family.manifest, TinyWordPieces(), InitOptions())
+          .status();
+  REQUIRE(absl::IsInvalidArgument(misnamed));
+  REQUIRE(absl::StrContains(misnamed.message(), "no tensor whose name begins with \"zzz.\""));
   const absl::Status missing = InitModelFrom({{store.File("none.pt"), {}}}, store.path(),
                                              family.manifest, TinyWordPieces(), InitOptions())
                                    .status();

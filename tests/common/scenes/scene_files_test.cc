@@ -37,6 +37,31 @@ TEST_CASE("files have a line a picture, and their sums beside them") {
   }
 }
 
+TEST_CASE("what was made of other scenes goes, and what was made of the same ones stays") {
+  TempDir dir;
+  const std::string folder = dir.File("scenes");
+  SceneSet scenes = SmallScenes();
+  REQUIRE(WriteScenes(scenes, folder).ok());
+  const std::vector<std::string> made = {"validation.regions",       "validation.boxed.regions",
+                                         "validation/000000.png",    "validation/captions.jsonl",
+                                         "test_1k.regions",          "test_1k/000000.png",
+                                         "validation/somebodys.txt", "other.regions"};
+  for (const char* split : {"validation", "test_1k"}) {
+    REQUIRE(MakeDirectories(JoinPath(folder, split)).ok());
+  }
+  for (const std::string& name : made) {
+    REQUIRE(WriteFileAtomically(JoinPath(folder, name), "x").ok());
+  }
+  REQUIRE(WriteScenes(scenes, folder).ok());
+  for (const std::string& name : made) REQUIRE(FileExists(JoinPath(folder, name)));
+  scenes[static_cast<int>(SceneSplit::kValidation)].pop_back();
+  REQUIRE(WriteScenes(scenes, folder).ok());
+  for (size_t i = 0; i < made.size(); ++i) {
+    INFO(made[i]);
+    REQUIRE(FileExists(JoinPath(folder, made[i])) == (i >= 4));
+  }
+}
+
 TEST_CASE("a line tells the whole graph and all captions") {
   for (const ScenePicture& picture : SmallSplit(SceneSplit::kTest1k)) {
     const nlohmann::json line = nlohmann::json::parse(SceneLine(picture));

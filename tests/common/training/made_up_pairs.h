@@ -29,10 +29,16 @@ class MadeUpCorpus : public CorpusReader {
     soft_labels_.push_back(std::move(soft_labels));
   }
 
+  // What a source says of items that it cannot give, or not whole.
+  void Reject(CorpusProblem problem) { rejected_.push_back(std::move(problem)); }
+  void Warn(CorpusProblem problem) { warnings_.push_back(std::move(problem)); }
+
   absl::Status ListTo(ListingSink& sink) const override {
     for (const CorpusItem& item : items_) {
       if (absl::Status given = GiveItem(item, sink); !given.ok()) return given;
     }
+    for (const CorpusProblem& problem : rejected_) sink.Rejected(problem).IgnoreError();
+    for (const CorpusProblem& problem : warnings_) sink.Warning(problem).IgnoreError();
     return absl::OkStatus();
   }
   int region_feature_size() const override { return region_feature_size_; }
@@ -52,6 +58,7 @@ class MadeUpCorpus : public CorpusReader {
   const int region_feature_size_;
   const int soft_label_count_;
   std::vector<CorpusItem> items_;
+  std::vector<CorpusProblem> rejected_, warnings_;
   std::vector<RegionSet> regions_;
   std::vector<std::vector<float>> soft_labels_;
 };

@@ -86,6 +86,24 @@ TEST_CASE("pictures come by their ids, with their captions in the wanted languag
   REQUIRE(german->caption(0) == "ein Vogel");
 }
 
+TEST_CASE("what is left out, less than it should be, or in no caption is noted") {
+  REQUIRE((*PairCorpus::Open(Just(Some()), {}))->Notes().empty());
+  auto corpus = Some();
+  corpus->Reject({"x", "x.npz", "x.npz is not there"});
+  corpus->Reject({"", "y.npz", "y.npz is too long"});
+  corpus->Warn({"a", "a.npz", "an empty caption was left out"});
+  PairCorpusOptions options;
+  options.languages = {"en", "dde"};
+  const auto pairs = *PairCorpus::Open(Just(std::move(corpus)), options);
+  REQUIRE(pairs->picture_count() == 3);
+  REQUIRE(pairs->Notes() ==
+          std::vector<std::string>{
+              "2 items of a corpus were left out; the first: x: x.npz is not there",
+              "1 items of a corpus have less than they should; the first: a: an empty caption was "
+              "left out",
+              "no caption is in the language 'dde'"});
+}
+
 TEST_CASE("as many captions of a picture as are wanted are taken, of the pictures that are") {
   PairCorpusOptions options;
   options.captions_per_picture = 1;

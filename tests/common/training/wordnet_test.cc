@@ -156,7 +156,9 @@ TEST_CASE_METHOD(Fixture, "what is not in WordNet's form is refused by file and 
   Refuses("data.adj", "00000013 00 a 01 tall 0 001 ! 00000013 a 0201\n", "has no word 2");
   Refuses("data.adj", "00000013 00 a FFFFF tall 0\n", "'FFFFF' is no number");
   Refuses("data.adj", "00000013 00 a FFFF tall 0\n", "ends too early");
-  REQUIRE(absl::IsNotFound(WordNet::Read(dir.File("none")).status()));
+  const absl::Status none = WordNet::Read(dir.File("none")).status();
+  REQUIRE(absl::IsNotFound(none));
+  REQUIRE_THAT(std::string(none.message()), Catch::Contains("wordnet-base"));
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ class Fixture {
   nlohmann::json Sidecar(const std::string& by) const {
     return nlohmann::json::parse(*ReadFile(dir.File(by + ".npy.json")));
   }
+  void RemovePairs() const { std::remove(dir.File("pairs.jsonl").c_str()); }
   MatrixItems Items() const {
     const auto items = ParseMatrixItems(*ReadFile(dir.File("pairs.jsonl")));
     REQUIRE(items.ok());
@@ -204,6 +205,7 @@ TEST_CASE_METHOD(Fixture,
                                                   ",regions=", precomp, ",region_id=testall/{id}")
                                    : precomp;
     INFO(corpus);
+    RemovePairs();
     const int status = ScoresOf(corpus, "pairs", {"--protocol", "folds:2"});
     INFO(err());
     REQUIRE(status == kSuccess);
@@ -230,6 +232,7 @@ TEST_CASE_METHOD(Fixture,
     REQUIRE(!absl::StrContains(err(), "place"));
   }
   // Our own regions have no published order, which is told.
+  RemovePairs();
   REQUIRE(Scores("pairs", {"--protocol", "folds:1"}) == kSuccess);
   REQUIRE(absl::StrContains(err(), "folds:1: no \"place\" of images is known"));
 }
@@ -302,6 +305,59 @@ TEST_CASE_METHOD(Fixture, "a split, a time alone and one item at a time are what
   REQUIRE(absl::StrContains(out(), "extrapolated from 7 of 30 pairs"));
 }
 
+TEST_CASE_METHOD(Fixture, "scores without times make tables without times") {
+  REQUIRE(Scores("embeddings", {"--time-queries", "0"}) == kSuccess);
+  REQUIRE(!Sidecar("embeddings").contains("seconds_per_query"));
+  const int status = Run("tables", {"--pairs", dir.File("pairs.jsonl"), "--matrix",
+                                    "be=" + dir.File("embeddings.npy"), "--resamples", "100"});
+  INFO(err());
+  REQUIRE(status == kSuccess);
+}
+
+TEST_CASE_METHOD(Fixture, "a matrix that is there is not scored again, and one of another job is") {
+  REQUIRE(Scores("pairs", {"--time-queries", "0"}) == kSuccess);
+  // The same to its digest, but for a number that no scoring gives.
+  nlohmann::json told = Sidecar("pairs");
+  told["scoring_seconds"] = 12345.5;
+  REQUIRE(WriteFileAtomically(dir.File("pairs.npy.json"), told.dump()).ok());
+  REQUIRE(Scores("pairs", {"--time-queries", "2"}) == kSuccess);
+  REQUIRE(Sidecar("pairs")["scoring_seconds"] == 12345.5);
+  REQUIRE(Sidecar("pairs")["seconds_per_query"].get<double>() > 0);
+  REQUIRE(absl::StrContains(out(), "scoring 12345.5 s"));
+  REQUIRE(Scores("pairs", {"--time-only", "--time-queries", "2"}) == kSuccess);
+  REQUIRE(Sidecar("pairs")["scoring_seconds"] == 12345.5);
+
+  REQUIRE(Scores("pairs", {"--time-only", "--deterministic"}) == kFailure);
+  REQUIRE(absl::StrContains(err(), "pairs.npy.json tells of a matrix that is there"));
+  REQUIRE(Sidecar("pairs")["scoring_seconds"] == 12345.5);
+  REQUIRE(Scores("pairs", {"--deterministic", "--time-queries", "0"}) == kSuccess);
+  REQUIRE(Sidecar("pairs")["scoring_seconds"] != 12345.5);
+  REQUIRE(Sidecar("pairs")["job"] != told["job"]);
+
+  // Half a sidecar tells nothing.
+  REQUIRE(WriteFileAtomically(dir.File("pairs.npy.json"), "{\"job\"").ok());
+  REQUIRE(Scores("pairs", {"--deterministic", "--time-queries", "0"}) == kSuccess);
+  REQUIRE(Sidecar("pairs")["pairs_scored"] == 870);
+}
+
+TEST_CASE_METHOD(Fixture, "pairs of other pictures are kept for the matrices that they are of") {
+  REQUIRE(Scores("embeddings") == kSuccess);
+  const std::string before = *ReadFile(dir.File("pairs.jsonl"));
+  REQUIRE(Scores("pairs", {"--split", "held_out"}) == kFailure);
+  REQUIRE(absl::StrContains(err(), "pairs.jsonl is there and is not of these pictures"));
+  REQUIRE(*ReadFile(dir.File("pairs.jsonl")) == before);
+  REQUIRE(!FileExists(dir.File("pairs.npy")));
+  REQUIRE(Scores("pairs", {"--split", "held_out", "--pairs", dir.File("held_out.jsonl")}) ==
+          kSuccess);
+  REQUIRE(Run("tables", {"--pairs", dir.File("held_out.jsonl"), "--matrix",
+                         "ce=" + dir.File("pairs.npy"), "--resamples", "100"}) == kSuccess);
+}
+
+TEST_CASE_METHOD(Fixture, "languages that no caption has are told") {
+  REQUIRE(Scores("embeddings", {"--languages", "en,dde"}) == kSuccess);
+  REQUIRE(absl::StrContains(err(), "no caption is in the language 'dde'\n"));
+}
+
 TEST_CASE_METHOD(Fixture, "what cannot be is refused with what is wrong") {
   const auto refused = [this](const std::string& by, const std::vector<std::string>& more,
                               const std::string& why) {
@@ -313,6 +369,8 @@ TEST_CASE_METHOD(Fixture, "what cannot be is refused with what is wrong") {
   };
   refused("both", {}, "--by: 'both' is not embeddings");
   refused("embeddings", {"--candidates", "x.npy"}, "--candidates is for --by pairs");
+  refused("pairs", {"--depth", "5"}, "--depth is for --candidates");
+  refused("embeddings", {"--timed-pairs", "5"}, "--timed-pairs is for --by pairs");
   refused("pairs", {"--split", "test"}, "--split: ");
   refused("pairs", {"--protocol", "coco"}, "--protocol: ");
   refused("embeddings", {"--protocol", "folds:2"}, "--protocol is for --by pairs");

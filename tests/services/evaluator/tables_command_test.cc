@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/evaluation/matrix_items.h"
 #include "services/evaluator/commands.h"
 #include "tests/common/formats/npz_writer.h"
 #include "tests/services/evaluator/table_files.h"
@@ -205,7 +206,10 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   REQUIRE(with({"--protocol", "coco"}, "--protocol: 'coco' is none of whole"));
   REQUIRE(with({"--depths", "0"}, "--depths: '0'"));
   REQUIRE(with({"--lambdas", "2"}, "--lambdas: '2'"));
-  REQUIRE(with({"--rerank-scores", "x"}, "--rerank-scores"));
+  REQUIRE(with({"--policies", "a:a", "--rerank-scores", "x"}, "--rerank-scores: "));
+  for (const char* flag : {"--depths", "--lambdas", "--rerank-scores"}) {
+    REQUIRE(with({flag, "1"}, absl::StrCat(flag, " is for policies that rerank")));
+  }
   REQUIRE(with({"--ties", "x"}, "--ties: 'x' is neither order nor expected"));
   REQUIRE(with({"--columns", "x"}, "--columns: 'x'"));
   REQUIRE(with({"--recall", "1,2,3"}, "--recall: '1,2,3'"));
@@ -220,6 +224,55 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
     REQUIRE(with({"--seconds", seconds}, "is no number of seconds above 0"));
   }
   REQUIRE(with({"word"}, "'word' is no flag"));
+}
+
+TEST_CASE("what reranks is what its file says it is, and nobody may say otherwise") {
+  const TableFiles files;
+  const auto kind = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> args = {"--policies", "be,be:ce", "--json", files.Path("json")};
+    args.insert(args.end(), more.begin(), more.end());
+    const TablesRan ran = files.Run(args);
+    if (ran.status != 0) return ran.err;
+    const auto json = nlohmann::json::parse(files.Read("json"));
+    REQUIRE(!json["tables"][0]["methods"][0].contains("rerank_scores"));
+    return json["tables"][0]["methods"][1]["rerank_scores"].get<std::string>();
+  };
+  REQUIRE(kind({}) == "softmax_match");
+  REQUIRE(kind({"--rerank-scores", "rank_raw"}) == "rank_raw");
+  files.Put("ce.npy.json", R"({"score_kind": "logit_match"})");
+  REQUIRE(kind({}) == "logit_match");
+  REQUIRE(kind({"--rerank-scores", "logit_match"}) == "logit_match");
+  REQUIRE_THAT(kind({"--rerank-scores", "rank_raw"}),
+               Catch::Contains("the scores of ce are logit_match, as its file beside it says, and "
+                               "not rank_raw, which --rerank-scores says"));
+  // Members of an ensemble, too.
+  files.Put("flat.npy.json", R"({"score_kind": "sigmoid"})");
+  const TablesRan mixed = files.Run({"--ensemble", "e=ce+flat", "--policies", "be:e"});
+  REQUIRE(mixed.status == 1);
+  REQUIRE_THAT(mixed.err, Catch::Contains("flat are sigmoid, as its file beside it says, and not "
+                                          "logit_match, which another one's are"));
+  files.Put("ce.npy.json", R"({"score_kind": "good"})");
+  REQUIRE_THAT(kind({}), Catch::Contains("ce.npy.json: \"score_kind\": "));
+}
+
+TEST_CASE("a matrix of other pictures or captions is refused, and settings say which were read") {
+  const TableFiles files;
+  const auto items = ParseMatrixItems(files.Read("pairs"));
+  REQUIRE(items.ok());
+  files.Put("be.npy.json", absl::StrCat(R"({"items": ")", ItemsDigest(*items), "\"}"));
+  REQUIRE(files.Run({"--ensemble", "e=be+ce", "--json", files.Path("json")}).status == 0);
+  const auto settings = nlohmann::json::parse(files.Read("json"))["settings"];
+  REQUIRE(settings["matrices"]["be"] == files.Path("be.npy"));
+  REQUIRE(settings["ensembles"]["e"] == "be+ce");
+  // A family is no other picture.
+  std::string pairs = files.Read("pairs");
+  files.Put("pairs", pairs.replace(0, 13, R"({"image":"a","family":"f"})"));
+  REQUIRE(files.Run({}).status == 0);
+  files.Put("be.npy.json", R"({"items": "00"})");
+  const TablesRan other = files.Run({});
+  REQUIRE(other.status == 1);
+  REQUIRE_THAT(other.err,
+               Catch::Contains("be.npy.json: says that the matrix is of other pictures"));
 }
 
 TEST_CASE("files that are not there or lie are exit status 1") {

@@ -53,8 +53,8 @@ TEST_CASE(
 TEST_CASE("several runs of a method are one row of their mean") {
   const TableFiles files;
   const auto row = [&](std::vector<std::string> more, const std::string& name) {
-    more.insert(more.end(), {"--policies", name, "--depths", "2", "--json", files.Path("json"),
-                             "--csv", files.Path("csv")});
+    more.insert(more.end(),
+                {"--policies", name, "--json", files.Path("json"), "--csv", files.Path("csv")});
     return RowOf(files.Run(more), name);
   };
   const std::string ce = row({}, "ce");
@@ -66,10 +66,10 @@ TEST_CASE("several runs of a method are one row of their mean") {
   REQUIRE(method["policy"] == "seeds");
   REQUIRE(absl::StrContains(files.Read("csv"), "whole,,3,seeds,0,"));
   // Of two stages, and of one run, whose row is the policy's.
-  REQUIRE(row({"--runs", "one=be:ce"}, "one") ==
-          absl::StrReplaceAll(row({}, "be:ce"), {{"be:ce", "one"}}));
-  REQUIRE(
-      absl::StartsWith(row({"--runs", "two=be:ce+ce:be"}, "two"), "two (mean of 2) replace 2 "));
+  REQUIRE(row({"--depths", "2", "--runs", "one=be:ce"}, "one") ==
+          absl::StrReplaceAll(row({"--depths", "2"}, "be:ce"), {{"be:ce", "one"}}));
+  REQUIRE(absl::StartsWith(row({"--depths", "2", "--runs", "two=be:ce+ce:be"}, "two"),
+                           "two (mean of 2) replace 2 "));
   const TablesRan timed = files.Run({"--runs", "seeds=be+ce", "--policies", "seeds", "--seconds",
                                      "be=0.5", "--seconds", "ce=4.5"});
   REQUIRE_THAT(timed.out, Catch::Contains("  2.5                -\n"));

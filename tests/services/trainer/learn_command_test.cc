@@ -17,6 +17,7 @@
 #include "common/models/model.h"
 #include "nlohmann/json.hpp"
 #include "services/trainer/learn_run.h"
+#include "services/trainer/run_log.h"
 #include "tests/common/models/lightningdot/tiny.h"
 #include "tests/common/models/uniter/tiny.h"
 #include "tests/common/training/made_up_pairs.h"
@@ -113,7 +114,16 @@ TEST_CASE_METHOD(Fixture, "learn makes of a bundle and regions another bundle, a
   }
   REQUIRE(steps == 3);
   REQUIRE(looks == 2);
-  // Run again it has nothing more to do.
+  REQUIRE(absl::StrContains(metrics, "what is learnt from: "));
+  REQUIRE(absl::StrContains(metrics, "what the weights are chosen by: "));
+  // Nor is a second run let in beside one, and run again it has nothing more to do.
+  {
+    RunLog::Options options;
+    options.metrics_path = dir.File("run/metrics.jsonl");
+    const auto other = RunLog::Create(options);
+    REQUIRE(Run(usual) == kRunAgain);
+    REQUIRE(absl::StrContains(err(), "another run is at work"));
+  }
   REQUIRE(Run(usual) == kSuccess);
   REQUIRE(out() == id + "\n");
 }

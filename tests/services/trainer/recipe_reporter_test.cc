@@ -98,6 +98,11 @@ TEST_CASE("a look's line says the mean, among how many, and recall each way") {
                             "to text 0.0/0.0/0.0; by pairs"));
 }
 
+TEST_CASE("where nothing was looked for the line says so") {
+  REQUIRE(DevelopmentLine(DevelopmentReport()) ==
+          "no task looks for pictures or texts; the last weights");
+}
+
 TEST_CASE("on a terminal the last look's score is drawn beside the steps behind it") {
   const TempDir dir;
   std::string drawn;

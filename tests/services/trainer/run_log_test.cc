@@ -26,5 +26,22 @@ TEST_CASE("a run goes on behind the half of a line that a killed one left") {
   REQUIRE(content() == "{\"step\":1}\n{\"st\n{\"step\":3}\n");
 }
 
+TEST_CASE("a second run in the same folder is refused until the first has ended") {
+  const TempDir dir;
+  RunLog::Options options;
+  options.metrics_path = dir.File("metrics.jsonl");
+  {
+    const absl::StatusOr<std::unique_ptr<RunLog>> first = RunLog::Create(options);
+    REQUIRE(first.ok());
+    const absl::Status second = RunLog::Create(options).status();
+    REQUIRE(second.code() == absl::StatusCode::kAborted);
+    REQUIRE_THAT(std::string(second.message()),
+                 Catch::Contains("metrics.jsonl: another run is at work in this folder"));
+    (*first)->AddMetrics({{"step", 1}});
+  }
+  REQUIRE(RunLog::Create(options).ok());
+  REQUIRE(*ReadFile(options.metrics_path) == "{\"step\":1}\n");
+}
+
 }  // namespace
 }  // namespace sightline

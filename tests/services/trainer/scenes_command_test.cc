@@ -86,6 +86,8 @@ TEST_CASE_METHOD(Fixture, "mistakes of the command line are told") {
   REQUIRE_THAT(err_.str(), Catch::Contains("--paint: there is no split 'tests'"));
   REQUIRE(Run({"--out", dir.File("scenes"), "--features", "all"}) == kUsageError);
   REQUIRE_THAT(err_.str(), Catch::Contains("--features: there is no split 'all'"));
+  REQUIRE(Run({"--out", dir.File("scenes"), "--train", "0", "--features", "train"}) == kFailure);
+  REQUIRE_THAT(err_.str(), Catch::Contains("the split train is to have no pictures"));
   REQUIRE(Run({"--out", dir.File("scenes"), "--append-boxes"}) == kUsageError);
   REQUIRE_THAT(err_.str(), Catch::Contains("say how --features are written"));
   REQUIRE_FALSE(FileExists(dir.File("scenes")));
