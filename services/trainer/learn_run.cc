@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/layout.h"
 #include "common/bundle/named_bundle.h"
 #include "common/dataset/splits.h"
 #include "services/trainer/run_log.h"
@@ -100,7 +101,11 @@ absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config,
   job.report_every = config.report_every;
   job.world = world;
   job.world.timeout = config.peer_timeout;
-  if (world.rank == 0) RETURN_IF_ERROR(MakeDirectories(job.checkpoint_directory));
+  if (world.rank == 0) {
+    RETURN_IF_ERROR(MakeDirectories(job.checkpoint_directory));
+    // Where the bundle goes: a store that cannot be one is found out before hours, not behind them.
+    RETURN_IF_ERROR(MakeDirectories(ModelDirectory(config.store, "")));
+  }
   return input;
 }
 

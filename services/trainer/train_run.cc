@@ -62,6 +62,7 @@ absl::StatusOr<TrainingInput> OpenTrainingInput(const TrainConfig& config,
   job.checkpoint_every = config.checkpoint_every;
   job.report_every = config.report_every;
   RETURN_IF_ERROR(MakeDirectories(job.checkpoint_directory));
+  RETURN_IF_ERROR(MakeDirectories(ModelDirectory(config.store, "")));
   return input;
 }
 

@@ -128,6 +128,15 @@ TEST_CASE_METHOD(Fixture, "learn makes of a bundle and regions another bundle, a
   REQUIRE(out() == id + "\n");
 }
 
+TEST_CASE_METHOD(Fixture, "a store that is none is found out before anything is learnt") {
+  std::vector<std::string> args = Usual();
+  args[3] = start.directory;
+  args[7] = dir.File("recipe.yaml");
+  REQUIRE(Run(args) == kFailure);
+  REQUIRE(absl::StrContains(err(), "recipe.yaml"));
+  REQUIRE(!FileExists(dir.File("run/metrics.jsonl")));
+}
+
 TEST_CASE_METHOD(Fixture,
                  "training pictures are learnt, validation's choose, held-out ones neither") {
   LearnConfig config;
