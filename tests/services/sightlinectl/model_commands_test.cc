@@ -103,7 +103,7 @@ TEST_CASE("a model begins with weights of several others, by names that are give
   };
   const Ran first = init({});
   const std::string folder = dir.File("models/" + first.out.substr(0, 64));
-  const Ran same = init({"--seed", "2", "--weights-from", folder + ",elsewhere.=here."});
+  const Ran same = init({"--seed", "2", "--weights-from", folder});
   INFO(same.err);
   REQUIRE(same.status == 0);
   REQUIRE(same.out == first.out);
@@ -118,6 +118,9 @@ TEST_CASE("a model begins with weights of several others, by names that are give
   REQUIRE(mixed.out != first.out);
   REQUIRE(mixed.out != second.out);
 
+  const Ran misnamed = init({"--weights-from", folder + ",elsewhere.=here."});
+  REQUIRE(misnamed.status == 1);
+  REQUIRE(absl::StrContains(misnamed.err, "no tensor whose name begins with \"elsewhere.\""));
   const Ran malformed = init({"--weights-from", folder + ",bert"});
   REQUIRE(malformed.status == 2);
   REQUIRE(absl::StrContains(malformed.err, "\"bert\" is not OLD=NEW"));
