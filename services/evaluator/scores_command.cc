@@ -158,8 +158,7 @@ class ScoresRun {
   // A matrix of this job that an earlier run has written stays, and so does what it took.
   absl::Status TakeUp() {
     const std::string path = TimingPath(flags_.out);
-    const bool written = FileExists(flags_.out);
-    if (!written || !FileExists(path)) return absl::OkStatus();
+    if (!FileExists(flags_.out) || !FileExists(path)) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostSidecarBytes));
     const auto json = nlohmann::json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
     const bool same = json.is_object() && json.value("job", nlohmann::json()) == JobSum();
@@ -172,7 +171,8 @@ class ScoresRun {
     ScoreCosts costs;
     costs.encoding_seconds = NumberAt(json, "encoding_seconds");
     costs.scoring_seconds = NumberAt(json, "scoring_seconds");
-    costs.pairs = static_cast<int64_t>(NumberAt(json, "pairs_scored"));
+    const auto pairs = json.find("pairs_scored");
+    if (pairs != json.end() && pairs->is_number_integer()) costs.pairs = pairs->get<int64_t>();
     costs_ = costs;
     return absl::OkStatus();
   }
