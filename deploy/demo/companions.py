@@ -25,6 +25,7 @@ from PIL import Image, ImageDraw, ImageFont
 PACKAGES = ["ruby-gemojione", "libjs-emojify", "fonts-materialdesignicons-webfont", "pysiogame"]
 SIDE = 192  # pixels of a sign; more than the model sees
 SKIN_TONES = range(0x1F3FB, 0x1F3FF + 1)
+FLAG_LETTERS = range(0x1F1E6, 0x1F1FF + 1)  # two of them are a country's flag
 
 
 def unpack(folder):
@@ -64,7 +65,7 @@ class Writer:
 
 
 def add_emoji(packages, writer):
-    """Two drawings of each emoji of one code point."""
+    """Two drawings of each emoji of one code point, and one of each country's flag."""
     index = the_file(packages, "rubygems-integration/all/gems/gemojione-*/config/index.json")
     drawings = os.path.join(os.path.dirname(os.path.dirname(index)), "assets", "png")
     others = os.path.dirname(the_file(packages, "javascript/emojify.js/images/emoji/*.png"))
@@ -72,7 +73,9 @@ def add_emoji(packages, writer):
         emoji = json.load(file)
     for name, facts in sorted(emoji.items()):
         code = facts["unicode"].lower()
-        if "-" in code or int(code, 16) in SKIN_TONES:
+        points = [int(point, 16) for point in code.split("-")]
+        is_flag = len(points) == 2 and all(point in FLAG_LETTERS for point in points)
+        if not is_flag and (len(points) > 1 or points[0] in SKIN_TONES):
             continue
         captions = [facts["name"].replace("_", " ")]
         if facts["keywords"]:
