@@ -9,10 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/models/network/row_dropout.h"
+#include "common/training/item_keys.h"
 #include "common/training/learner_outputs.h"
 #include "common/training/norm_statistics.h"
 #include "common/training/passes.h"
-#include "common/training/random.h"
 #include "common/training/tower_side.h"
 
 namespace sightline {
@@ -64,26 +65,25 @@ at::Tensor ScaleOf(const at::Tensor& log_scale, const TrainingWorld* world) {
   return log_scale.detach() + log_scale * 0;
 }
 
-// `number` tells the sides of a batch apart in what they draw.
-TowerSide TextSide(const std::vector<TokenSpan>& texts, uint64_t number,
-                   const BatchLossOptions& options, const TrainableNetwork& learner) {
+TowerSide TextSide(const std::vector<TokenSpan>& texts, const BatchLossOptions& options,
+                   const TrainableNetwork& learner) {
   const Network& network = *learner.network;
   Numbers lengths;
   for (const TokenSpan text : texts) {
     lengths.push_back(RowsOf(network.TextShape(static_cast<int64_t>(text.size()))));
   }
-  return {lengths, options.pass_rows, SeedOf(options.seed, RandomStream::kTokens, number),
+  return {lengths, options.pass_rows, options.seed, KeysOf(texts),
           [&learner, &texts](const Numbers& items) {
             return ComparedRows(learner, learner.network->EncodeTexts(Chosen(texts, items)));
           }};
 }
 
-TowerSide ImageSide(const std::vector<const ImageNumbers*>& images, uint64_t number,
-                    const BatchLossOptions& options, const TrainableNetwork& learner) {
+TowerSide ImageSide(const std::vector<const ImageNumbers*>& images, const BatchLossOptions& options,
+                    const TrainableNetwork& learner) {
   const Network& network = *learner.network;
   Numbers lengths;
   for (const ImageNumbers* image : images) lengths.push_back(RowsOf(network.ImageShape(*image)));
-  return {lengths, options.pass_rows, SeedOf(options.seed, RandomStream::kTokens, number),
+  return {lengths, options.pass_rows, options.seed, KeysOf(images),
           [&learner, &images](const Numbers& items) {
             return ComparedRows(learner, learner.network->EncodeImages(Chosen(images, items)));
           }};
@@ -107,10 +107,10 @@ absl::StatusOr<Loss> LossOfTowers(const Objective& objective, const BatchLossOpt
                                   const PairBatch& batch, const TrainableNetwork& learner,
                                   const at::Tensor& log_scale, double share) {
   TrainingWorld* const world = options.world;
-  TowerSide texts = TextSide(batch.texts, 0, options, learner);
-  TowerSide images = ImageSide(batch.images, 1, options, learner);
-  TowerSide hard_texts = TextSide(batch.hard_texts, 2, options, learner);
-  TowerSide hard_images = ImageSide(batch.hard_images, 3, options, learner);
+  TowerSide texts = TextSide(batch.texts, options, learner);
+  TowerSide images = ImageSide(batch.images, options, learner);
+  TowerSide hard_texts = TextSide(batch.hard_texts, options, learner);
+  TowerSide hard_images = ImageSide(batch.hard_images, options, learner);
   const Sides sides = {&texts, &images, &hard_texts, &hard_images};
   RETURN_IF_ERROR(AgreeIn(world, EmbedAll(sides, options.call)));
   TowerRows rows;
@@ -152,17 +152,19 @@ absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions
 
 // The scores of some texts with every image, as many rows.
 absl::StatusOr<at::Tensor> ScoreRows(const PairBatch& batch, const WorldPart& own,
-                                     const TrainableNetwork& learner,
-                                     const std::vector<PreparedText>& texts,
-                                     const std::vector<FeatureRows>& images,
-                                     const CallContext& call) {
+                                     const TrainableNetwork& learner, const PreparedItems& items,
+                                     const BatchLossOptions& options) {
   std::vector<at::Tensor> scores;
   for (int64_t i = own.begin; i < own.end; ++i) {
-    RETURN_IF_ERROR(call.Check("train"));
+    RETURN_IF_ERROR(options.call.Check("train"));
     std::vector<NetworkPair> pairs;
-    for (const FeatureRows& image : images) {
-      pairs.push_back({batch.texts[i], &texts[i], {image.begin(), image.end()}});
+    std::vector<uint64_t> keys;
+    for (size_t k = 0; k < items.images.size(); ++k) {
+      const FeatureRows& image = items.images[k];
+      pairs.push_back({batch.texts[i], &items.texts[i], {image.begin(), image.end()}});
+      keys.push_back(items.KeyOfPair(i, static_cast<int64_t>(k)));
     }
+    const DropoutScope scope(options.seed, std::move(keys));
     scores.push_back(MatchProbabilities(learner, learner.network->ScorePairs(pairs)));
   }
   return scores.empty() ? at::empty({0, 0}) : at::stack(scores);
@@ -171,26 +173,24 @@ absl::StatusOr<at::Tensor> ScoreRows(const PairBatch& batch, const WorldPart& ow
 // Every text with every image.
 absl::StatusOr<Loss> OfMatrix(const Objective& objective, const BatchLossOptions& options,
                               const PairBatch& batch, const TrainableNetwork& learner) {
-  at::manual_seed(SeedOf(options.seed, RandomStream::kDropout, 0));
-  const std::vector<FeatureRows> images = learner.network->PrepareImages(batch.images);
-  const std::vector<PreparedText> texts = learner.network->PrepareTexts(batch.texts);
+  const PreparedItems items =
+      PreparedForPairs(*learner.network, batch.texts, batch.images, options.seed);
   const auto loss_of = [&](const at::Tensor& scores) -> absl::StatusOr<Loss> {
     ASSIGN_OR_RETURN(const Loss loss,
                      ComputeLoss(objective, BatchScores{scores, batch.related}, options.objective));
     loss.value.backward();
     return WithoutGraph(loss);
   };
-  const auto count = static_cast<int64_t>(texts.size());
+  const auto count = static_cast<int64_t>(items.texts.size());
   if (IsAlone(options.world)) {
     ASSIGN_OR_RETURN(const at::Tensor scores,
-                     ScoreRows(batch, {0, count}, learner, texts, images, options.call));
+                     ScoreRows(batch, {0, count}, learner, items, options));
     return loss_of(scores);
   }
   TrainingWorld& world = *options.world;
   const WorldPart own = world.PartOf(count);
   const at::Tensor before = StatisticsOf(learner);
-  at::manual_seed(SeedOfProcess(SeedOf(options.seed, RandomStream::kDropout, 0), &world));
-  const auto scores = ScoreRows(batch, own, learner, texts, images, options.call);
+  const auto scores = ScoreRows(batch, own, learner, items, options);
   RETURN_IF_ERROR(world.Agree(scores.status()));
   ASSIGN_OR_RETURN(const GatheredRows all, world.GatherRows(*scores));
   const at::Tensor leaf = all.rows.set_requires_grad(true);
@@ -251,9 +251,9 @@ absl::StatusOr<Loss> LossOfPairs(const Objective& objective, const BatchLossOpti
                                  const PairBatch& batch, const TrainableNetwork& learner,
                                  double share_of_all) {
   const Network& network = *learner.network;
-  at::manual_seed(SeedOf(options.seed, RandomStream::kTokens, 0));
-  const Leaves<FeatureRows> images(network.PrepareImages(batch.images));
-  const Leaves<PreparedText> texts(network.PrepareTexts(batch.texts));
+  PreparedItems items = PreparedForPairs(network, batch.texts, batch.images, options.seed);
+  const Leaves<FeatureRows> images(std::move(items.images));
+  const Leaves<PreparedText> texts(std::move(items.texts));
   const int64_t problems = static_cast<int64_t>(batch.pairs.size()) / batch.candidates;
   Numbers lengths(problems, 0);
   for (size_t i = 0; i < batch.pairs.size(); ++i) {
@@ -264,18 +264,19 @@ absl::StatusOr<Loss> LossOfPairs(const Objective& objective, const BatchLossOpti
   for (int64_t& length : lengths) length *= batch.candidates;
 
   Loss sum;
-  int64_t number = 0;
   for (const Numbers& pass : PassesOf(lengths, options.pass_rows)) {
     RETURN_IF_ERROR(options.call.Check("train"));
     std::vector<NetworkPair> pairs;
+    std::vector<uint64_t> keys;
     for (const int64_t problem : pass) {
       for (int64_t i = problem * batch.candidates; i < (problem + 1) * batch.candidates; ++i) {
         const auto [text, image] = batch.pairs[i];
         pairs.push_back(
             {batch.texts[text], &texts[text], {images[image].begin(), images[image].end()}});
+        keys.push_back(items.KeyOfPair(text, image));
       }
     }
-    at::manual_seed(SeedOf(options.seed, RandomStream::kDropout, number++));
+    const DropoutScope scope(options.seed, std::move(keys));
     const at::Tensor heads = PairLogitsOf(learner, network.ScorePairs(pairs));
     ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, InputOf(objective, batch, pass, heads),
                                                   options.objective));
@@ -369,12 +370,10 @@ absl::StatusOr<Loss> AddGradients(const Objective& objective, const BatchLossOpt
   if (objective.reads == ObjectiveReads::kScoreMatrix) {
     return OfMatrix(objective, options, batch, learner);
   }
-  BatchLossOptions of_process = options;
-  of_process.seed = SeedOfProcess(options.seed, options.world);
   if (IsOfTowers(objective, options)) {
-    return OfTowers(objective, of_process, batch, learner, log_scale);
+    return OfTowers(objective, options, batch, learner, log_scale);
   }
-  return OfPairs(objective, of_process, batch, learner);
+  return OfPairs(objective, options, batch, learner);
 }
 
 }  // namespace sightline

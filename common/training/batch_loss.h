@@ -5,15 +5,13 @@
 // A loss that sees the whole batch, as towers' do, and a batch that does not fit with gradients:
 // all embeddings are computed without them, the loss gives each embedding its gradient, and each
 // pass is computed again to hand that on ("Scaling Deep Contrastive Learning Batch Size under
-// Memory Limited Setup", Gao et al., 2021).  But for rounding and dropout,
-// which each pass draws for itself, numbers are those of one pass; dropout draws the same both
-// times.  What a text or a picture brings to its pairs is drawn once for all of them.
+// Memory Limited Setup", Gao et al., 2021).  But for rounding, numbers are those of one pass:
+// dropout is drawn by items (item_keys.h), texts, images and pairs.
 //
 // Several processes each compute a part of the batch, and their gradients add up to those of one:
 // embeddings, and rows of a matrix, are gathered, the loss of all of them gives those of this
 // process their gradient, and problems count by their share.  Each prepares all texts and images of
-// a matrix, so that norms over a batch see it whole, with what one process drops; dropout of what
-// is computed in parts is drawn by each for itself.
+// a matrix, so that norms over a batch see it whole.
 //
 // Includes torch: only .cc files of common/training and its tests include this.
 #ifndef SIGHTLINE_COMMON_TRAINING_BATCH_LOSS_H_
@@ -65,7 +63,7 @@ struct BatchLossOptions {
   int64_t pass_rows = 0;
   // Of distillation: whether the towers' inner products learn, rather than the scores of pairs.
   bool distils_towers = false;
-  // Of dropout.
+  // Of dropout; the same in all processes.
   uint64_t seed = 0;
   // Who has the other parts; as IsAlone has it.  It outlives the call.
   TrainingWorld* world = nullptr;

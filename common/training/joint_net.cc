@@ -10,6 +10,7 @@
 #include "common/models/inputs/manifest_checks.h"
 #include "common/models/network/autocast.h"
 #include "common/models/network/grid_extractor.h"
+#include "common/models/network/row_dropout.h"
 #include "common/models/network/transformer.h"
 #include "common/training/batches.h"
 #include "common/training/padding.h"
@@ -57,6 +58,7 @@ JointNet::JointNet(OscarNet net, const bundle::v1::ModelBundleManifest& manifest
       net_(std::move(net)),
       boxes_(BoxRows(GridSide(manifest.grid_extractor()), device)) {
   net_->to(device_);
+  PrepareDropout(/*share=*/-1, net_.get());
 }
 
 CaptionBatch JointNet::Captions(const std::vector<int64_t>& captions) const {

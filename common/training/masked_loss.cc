@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "common/base/status_macros.h"
+#include "common/models/network/row_dropout.h"
+#include "common/training/item_keys.h"
 #include "common/training/passes.h"
-#include "common/training/random.h"
 
 namespace sightline {
 namespace {
@@ -142,19 +143,20 @@ absl::StatusOr<Loss> OfPasses(const Objective& objective, const MaskedLossOption
   for (const MaskedPair& pair : batch) {
     lengths.push_back(static_cast<int64_t>(pair.tokens.size()) + pair.image.rows());
   }
-  const uint64_t seed = SeedOfProcess(options.seed, options.world);
   Loss sum;
-  uint64_t number = 0;
   for (const std::vector<int64_t>& members : PassesOf(lengths, options.pass_rows)) {
     RETURN_IF_ERROR(options.call.Check("train"));
     std::vector<const MaskedPair*> pairs;
+    std::vector<uint64_t> keys;
     int64_t count = 0;
     for (const int64_t member : members) {
-      pairs.push_back(&batch[member]);
-      count += TargetCount(objective, batch[member]);
+      const MaskedPair& pair = batch[member];
+      pairs.push_back(&pair);
+      keys.push_back(KeyOfPair(KeyOf(pair.tokens), KeyOf(pair.image)));
+      count += TargetCount(objective, pair);
     }
     if (count == 0) continue;
-    at::manual_seed(SeedOf(seed, RandomStream::kDropout, number++));
+    const DropoutScope scope(options.seed, std::move(keys));
     Pass pass(objective, options, std::move(pairs), network, heads);
     ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, pass.Predict(), options.objective));
     sum = AddedUp(sum, loss, static_cast<double>(count) / static_cast<double>(all));

@@ -2,8 +2,8 @@
 // makes of the rest, a head of pre-training, an objective, and passes that fit into memory.
 //
 // Losses are means over all that is predicted in the batch; each pass counts by its share of that,
-// so but for rounding and dropout, which each pass draws for itself, numbers are those of one pass.
-// So they are, but for the same, of several processes of which each has a part of the batch.
+// so but for rounding numbers are those of one pass: dropout is drawn by pairs (item_keys.h).  So
+// they are of several processes of which each has a part of the batch.
 //
 // Includes torch: only .cc files of common/training and its tests include this.
 #ifndef SIGHTLINE_COMMON_TRAINING_MASKED_LOSS_H_
@@ -45,7 +45,7 @@ struct MaskedLossOptions {
   // Most rows (tokens and regions) that are computed at once, unless one pair has more; 0: any
   // number.
   int64_t pass_rows = 0;
-  // Of dropout.
+  // Of dropout; the same in all processes.
   uint64_t seed = 0;
   // Who has the other parts of the batch; as IsAlone has it.  It outlives the call.
   TrainingWorld* world = nullptr;

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/models/network/row_dropout.h"
+#include "common/training/item_keys.h"
 #include "common/training/learner_outputs.h"
 #include "common/training/pair_sampler.h"
 #include "common/training/passes.h"
@@ -51,15 +53,12 @@ class MatchingTask : public RecipeTask {
       lengths.push_back(static_cast<int64_t>(pairs_.text(pair.caption).size()) +
                         images.back().rows());
     }
-    const uint64_t seed =
-        SeedOfProcess(SeedOf(seed_, RandomStream::kDropout, number), setting_.world);
+    const uint64_t seed = SeedOf(seed_, RandomStream::kDropout, number);
     Loss sum;
-    uint64_t pass_number = 0;
     for (const std::vector<int64_t>& pass : PassesOf(lengths, setting_.recipe->pass_rows)) {
       if (pass.empty()) continue;  // a process has none of a small batch
       RETURN_IF_ERROR(call.Check("train"));
-      at::manual_seed(SeedOf(seed, RandomStream::kDropout, pass_number++));
-      ASSIGN_OR_RETURN(const Loss loss, LossOf(pass, shown, images));
+      ASSIGN_OR_RETURN(const Loss loss, LossOf(pass, shown, images, seed));
       sum = AddedUp(sum, loss, static_cast<double>(pass.size()) / static_cast<double>(all.size()));
     }
     return sum;
@@ -85,7 +84,7 @@ class MatchingTask : public RecipeTask {
   }
 
   absl::StatusOr<Loss> LossOf(const std::vector<int64_t>& pass, const std::vector<ShownPair>& shown,
-                              const std::vector<ImageNumbers>& images) const {
+                              const std::vector<ImageNumbers>& images, uint64_t seed) const {
     const TrainableNetwork& learner = pairs_.learner();
     std::vector<TokenSpan> texts;
     std::vector<const ImageNumbers*> of_pass;
@@ -95,12 +94,15 @@ class MatchingTask : public RecipeTask {
       of_pass.push_back(&images[i]);
       matches.push_back(shown[i].matches ? 1 : 0);
     }
-    const std::vector<PreparedText> prepared = learner.network->PrepareTexts(texts);
-    const std::vector<FeatureRows> rows = learner.network->PrepareImages(of_pass);
+    const PreparedItems items = PreparedForPairs(*learner.network, texts, of_pass, seed);
     std::vector<NetworkPair> network_pairs;
+    std::vector<uint64_t> keys;
     for (size_t k = 0; k < pass.size(); ++k) {
-      network_pairs.push_back({texts[k], &prepared[k], {rows[k].begin(), rows[k].end()}});
+      const FeatureRows& image = items.images[k];
+      network_pairs.push_back({texts[k], &items.texts[k], {image.begin(), image.end()}});
+      keys.push_back(items.KeyOfPair(static_cast<int64_t>(k), static_cast<int64_t>(k)));
     }
+    const DropoutScope scope(seed, std::move(keys));
     const at::Tensor logits = PairLogitsOf(learner, learner.network->ScorePairs(network_pairs));
     const Predictions predictions = {logits, at::tensor(matches, at::kLong).to(logits.device())};
     return ComputeLoss(objective(), predictions, OptionsOf(objective(), recipe_));

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "common/base/status_macros.h"
-#include "common/training/random.h"
 
 namespace sightline {
 
@@ -55,11 +54,6 @@ absl::StatusOr<Loss> SumOverWorld(const absl::StatusOr<Loss>& own, TrainingWorld
   RETURN_IF_ERROR(world->AddUp({sum}));
   const bool ranked = sum[2].item<double>() > 0;
   return Loss{sum[0].to(at::kFloat), ranked ? sum[1].to(at::kFloat) : at::Tensor()};
-}
-
-uint64_t SeedOfProcess(uint64_t seed, const TrainingWorld* world) {
-  if (world == nullptr || world->is_first()) return seed;
-  return SeedOf(seed, RandomStream::kDropout, static_cast<uint64_t>(world->rank()));
 }
 
 }  // namespace sightline

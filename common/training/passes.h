@@ -32,10 +32,6 @@ Loss AddedUp(const Loss& sum, const Loss& pass, double share);
 // TrainingWorld's.
 absl::StatusOr<Loss> SumOverWorld(const absl::StatusOr<Loss>& own, TrainingWorld* world);
 
-// `seed` for what this process computes by itself, so that no two drop the same; of the first one
-// it is `seed`.
-uint64_t SeedOfProcess(uint64_t seed, const TrainingWorld* world);
-
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_TRAINING_PASSES_H_

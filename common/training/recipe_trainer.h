@@ -13,8 +13,7 @@
 // CPU, ends in the same bits as one that was not.
 //
 // Several processes may learn together, each from a part of every batch; all of them call this with
-// the same job but for job.world.  But for rounding, and for what dropout draws, they make of it
-// what one process does.
+// the same job but for job.world.  But for rounding they make of it what one process does.
 //
 // No torch in here.
 #ifndef SIGHTLINE_COMMON_TRAINING_RECIPE_TRAINER_H_

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "absl/strings/match.h"
+#include "common/models/network/row_dropout.h"
 #include "common/training/objectives/pair_losses.h"
 #include "common/training/objectives/tower_losses.h"
 
@@ -111,7 +112,7 @@ Loss TrainingSteps::ConceptLoss(const ConceptBatch& batch, uint64_t seed) {
 
 StepOutcome TrainingSteps::Text(int64_t number, double rate) {
   const ConceptBatch batch = sampler_.Texts(number);
-  at::manual_seed(SeedOf(options_.seed, RandomStream::kTextBatch, number));
+  const DropoutScope scope(SeedOf(options_.seed, RandomStream::kTextBatch, number));
   optimizer_.ZeroGradients();
   const Loss loss = ConceptLoss(batch, SeedOf(options_.seed, RandomStream::kTextBatch, number));
   loss.value.backward();
@@ -127,7 +128,7 @@ StepOutcome TrainingSteps::Text(int64_t number, double rate) {
 StepOutcome TrainingSteps::Bi(int64_t number, double rate) {
   const BiBatch batch = sampler_.Bi(number);
   Random random(SeedOf(options_.seed, RandomStream::kAugment, BiIndex(number)));
-  at::manual_seed(SeedOf(options_.seed, RandomStream::kDropout, BiIndex(number)));
+  const DropoutScope scope(SeedOf(options_.seed, RandomStream::kDropout, BiIndex(number)));
   optimizer_.ZeroGradients();
 
   const at::Tensor images = net_.EmbedImages(net_.RegionRows(source_.Shown(batch.rows, &random)));
@@ -197,7 +198,7 @@ Loss TrainingSteps::CrossPass(const CrossBatch& batch, const std::vector<int64_t
 StepOutcome TrainingSteps::Cross(int64_t number, double rate, const MinedNegatives& mined) {
   const CrossBatch batch = sampler_.Cross(number, mined);
   Random random(SeedOf(options_.seed, RandomStream::kAugment, CrossIndex(number)));
-  at::manual_seed(SeedOf(options_.seed, RandomStream::kDropout, CrossIndex(number)));
+  const DropoutScope scope(SeedOf(options_.seed, RandomStream::kDropout, CrossIndex(number)));
   optimizer_.ZeroGradients();
 
   // A picture that is in many pairs is looked at once.

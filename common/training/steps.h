@@ -35,7 +35,7 @@ class TrainingSteps {
                 JointNet* net, const TrainingOptions* options);
 
   // The `number`-th text step, bi step, cross step (from 0) of the run.  Everything random in it
-  // follows from the seed and this number; LibTorch's own generators are seeded anew.
+  // follows from the seed and this number.
   StepOutcome Text(int64_t number, double rate);
   StepOutcome Bi(int64_t number, double rate);
   // When the source is frozen, the stem's weights are left alone.

@@ -17,8 +17,8 @@
 #include "absl/status/statusor.h"
 #include "common/base/call_context.h"
 #include "common/base/status_macros.h"
+#include "common/models/network/row_dropout.h"
 #include "common/training/passes.h"
-#include "common/training/random.h"
 #include "common/training/world.h"
 
 namespace sightline {
@@ -29,11 +29,13 @@ class TowerSide {
   using Encode = std::function<at::Tensor(const std::vector<int64_t>& items)>;
 
   // Items of so many rows each.  `encode` is asked for the embeddings of some of them, N x D, once
-  // or twice for each; what it draws comes from `seed`.
-  TowerSide(const std::vector<int64_t>& lengths, int64_t pass_rows, uint64_t seed, Encode encode)
+  // or twice for each; what is dropped of them comes from `seed` and their keys.
+  TowerSide(const std::vector<int64_t>& lengths, int64_t pass_rows, uint64_t seed,
+            std::vector<uint64_t> keys, Encode encode)
       : passes_(PassesOf(lengths, pass_rows)),
         places_(lengths.size()),
         seed_(seed),
+        keys_(std::move(keys)),
         encode_(std::move(encode)) {
     int64_t next = 0;
     for (const std::vector<int64_t>& pass : passes_) {
@@ -85,7 +87,9 @@ class TowerSide {
 
  private:
   at::Tensor EncodePass(size_t i) {
-    at::manual_seed(SeedOf(seed_, RandomStream::kDropout, i));
+    std::vector<uint64_t> keys;
+    for (const int64_t item : passes_[i]) keys.push_back(keys_[item]);
+    const DropoutScope scope(seed_, std::move(keys));
     return encode_(passes_[i]);
   }
 
@@ -106,6 +110,7 @@ class TowerSide {
   const std::vector<std::vector<int64_t>> passes_;
   std::vector<int64_t> places_;  // of each item, in what the passes give one after another
   const uint64_t seed_;
+  const std::vector<uint64_t> keys_;
   const Encode encode_;
   at::Tensor own_;       // of this process
   at::Tensor one_pass_;  // the same with its graph

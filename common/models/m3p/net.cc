@@ -25,7 +25,7 @@ M3pNetImpl::M3pNetImpl(const bundle::v1::ModelBundleManifest& manifest)
                                  torch::nn::Embedding(manifest.transformer().position_count(),
                                                       manifest.transformer().hidden_size()))),
       norm_(register_module("layer_norm_emb", MakeLayerNorm(BertConfigOf(manifest.transformer())))),
-      dropout_(register_module("dropout", torch::nn::Dropout(BertConfig().dropout))),
+      dropout_(register_module("dropout", RowDropout(BertConfig().dropout))),
       regions_(register_module("image_embeddings", M3pRegions(manifest.transformer()))),
       encoder_(register_module("encoder", BertEncoder(BertConfigOf(manifest.transformer())))) {
   if (!manifest.has_cross_encoder()) return;
@@ -35,7 +35,7 @@ M3pNetImpl::M3pNetImpl(const bundle::v1::ModelBundleManifest& manifest)
 }
 
 torch::Tensor M3pNetImpl::At(const torch::Tensor& rows, int64_t first_position) {
-  return dropout_(norm_(rows + positions_->weight.narrow(0, first_position, rows.size(0))));
+  return norm_(rows + positions_->weight.narrow(0, first_position, rows.size(0)));
 }
 
 }  // namespace sightline

@@ -4,7 +4,6 @@
 #ifndef SIGHTLINE_COMMON_MODELS_M3P_NET_H_
 #define SIGHTLINE_COMMON_MODELS_M3P_NET_H_
 
-#include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
@@ -14,6 +13,7 @@
 
 #include "common/bundle/model_bundle.h"
 #include "common/models/network/region_linear.h"
+#include "common/models/network/row_dropout.h"
 #include "common/models/network/transformer.h"
 
 namespace sightline {
@@ -51,12 +51,14 @@ class M3pNetImpl : public torch::nn::Module {
   // tanh-pooled first rows, B x H.
   torch::Tensor Pooled(const torch::Tensor& first_rows) { return pooler_(first_rows); }
   // Pooled rows -> B x 2.
-  torch::Tensor MatchLogits(const torch::Tensor& pooled) { return classifier_(dropout_(pooled)); }
+  torch::Tensor MatchLogits(const torch::Tensor& pooled) {
+    return classifier_(dropout_->OfItems(pooled));
+  }
 
  private:
   torch::nn::Embedding words_, positions_;
   torch::nn::LayerNorm norm_;
-  torch::nn::Dropout dropout_;
+  RowDropout dropout_;
   M3pRegions regions_;
   BertEncoder encoder_;
   BertPooler pooler_{nullptr};

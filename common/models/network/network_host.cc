@@ -1,10 +1,9 @@
 #include "common/models/network/network_host.h"
 
-#include <torch/nn/modules/dropout.h>
-
 #include <utility>
 
 #include "common/models/network/region_linear.h"
+#include "common/models/network/row_dropout.h"
 #include "common/models/network/training_executor.h"
 
 namespace sightline {
@@ -38,13 +37,6 @@ class ServingHost : public NetworkHost {
   const ModelOptions options_;
 };
 
-void SetDropout(double share, torch::nn::Module* module) {
-  for (const std::shared_ptr<torch::nn::Module>& part : module->modules()) {
-    auto* const dropout = part->as<torch::nn::DropoutImpl>();
-    if (dropout != nullptr) dropout->options.p(share);
-  }
-}
-
 class LearningHost : public NetworkHost {
  public:
   explicit LearningHost(const TrainableOptions& options)
@@ -67,7 +59,7 @@ class LearningHost : public NetworkHost {
 
  private:
   absl::Status Adopt(std::shared_ptr<torch::nn::Module> net) override {
-    if (options_.dropout >= 0) SetDropout(options_.dropout, net.get());
+    PrepareDropout(options_.dropout, net.get());
     module_ = std::move(net);
     return absl::OkStatus();
   }

@@ -4,6 +4,7 @@
 #include <torch/nn/init.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -60,10 +61,11 @@ BertSelfAttentionImpl::BertSelfAttentionImpl(const BertConfig& config)
       query_(register_module("query", torch::nn::Linear(config.hidden_size, config.hidden_size))),
       key_(register_module("key", torch::nn::Linear(config.hidden_size, config.hidden_size))),
       value_(register_module("value", torch::nn::Linear(config.hidden_size, config.hidden_size))),
-      dropout_(register_module("dropout", torch::nn::Dropout(config.dropout))) {}
+      dropout_(register_module("dropout", RowDropout(config.dropout))) {}
 
 torch::Tensor BertSelfAttentionImpl::Attend(const torch::Tensor& q, const torch::Tensor& k,
-                                            const torch::Tensor& v, const torch::Tensor& bias) {
+                                            const torch::Tensor& v, const torch::Tensor& bias,
+                                            const RowKeys& keys) {
   const int64_t hidden = q.size(-1), head_size = hidden / head_count_;
   const auto by_head = [&](const torch::Tensor& x) {
     return x.view({x.size(0), x.size(1), head_count_, head_size}).transpose(1, 2);
@@ -71,12 +73,13 @@ torch::Tensor BertSelfAttentionImpl::Attend(const torch::Tensor& q, const torch:
   torch::Tensor scores = torch::matmul(by_head(q), by_head(k).transpose(2, 3));
   scores = scores / std::sqrt(static_cast<double>(head_size));
   if (bias.defined()) scores = scores + bias;
-  const torch::Tensor weights = dropout_(torch::softmax(scores, -1));
+  const torch::Tensor weights = dropout_(torch::softmax(scores, -1), keys);
   return torch::matmul(weights, by_head(v)).transpose(1, 2).reshape(q.sizes());
 }
 
-torch::Tensor BertSelfAttentionImpl::forward(const torch::Tensor& rows, const torch::Tensor& bias) {
-  return Attend(query_(rows), key_(rows), value_(rows), bias);
+torch::Tensor BertSelfAttentionImpl::forward(const torch::Tensor& rows, const torch::Tensor& bias,
+                                             const RowKeys& keys) {
+  return Attend(query_(rows), key_(rows), value_(rows), bias, keys);
 }
 
 torch::Tensor BertSelfAttentionImpl::ForwardPacked(const PackedPass& pass,
@@ -84,17 +87,21 @@ torch::Tensor BertSelfAttentionImpl::ForwardPacked(const PackedPass& pass,
                                                    const torch::Tensor& queries) {
   const torch::Tensor q = query_(queries), k = pass.padding.Pad(key_(rows)),
                       v = pass.padding.Pad(value_(rows));
-  if (readout == Readout::kFirstRows) return Attend(q.unsqueeze(1), k, v, pass.bias).squeeze(1);
-  return pass.padding.Pack(Attend(pass.padding.Pad(q), k, v, pass.bias));
+  const RowKeys& keys = pass.KeysOf(readout).attention;
+  if (readout == Readout::kFirstRows) {
+    return Attend(q.unsqueeze(1), k, v, pass.bias, keys).squeeze(1);
+  }
+  return pass.padding.Pack(Attend(pass.padding.Pad(q), k, v, pass.bias, keys));
 }
 
 BertResidualImpl::BertResidualImpl(int64_t input_size, const BertConfig& config)
     : dense_(register_module("dense", torch::nn::Linear(input_size, config.hidden_size))),
       norm_(register_module("LayerNorm", MakeLayerNorm(config))),
-      dropout_(register_module("dropout", torch::nn::Dropout(config.dropout))) {}
+      dropout_(register_module("dropout", RowDropout(config.dropout))) {}
 
-torch::Tensor BertResidualImpl::forward(const torch::Tensor& input, const torch::Tensor& residual) {
-  return norm_(residual + dropout_(dense_(input)));
+torch::Tensor BertResidualImpl::forward(const torch::Tensor& input, const torch::Tensor& residual,
+                                        const RowKeys& keys) {
+  return norm_(residual + dropout_(dense_(input), keys));
 }
 
 BertLayerImpl::BertLayerImpl(const BertConfig& config) {
@@ -107,39 +114,52 @@ BertLayerImpl::BertLayerImpl(const BertConfig& config) {
   output_ = register_module("output", BertResidual(config.intermediate_size, config));
 }
 
-torch::Tensor BertLayerImpl::AfterAttention(const torch::Tensor& seen, const torch::Tensor& rows) {
-  const torch::Tensor attended = attention_output_(seen, rows);
-  return output_(torch::gelu(intermediate_(attended)), attended);
+torch::Tensor BertLayerImpl::AfterAttention(const torch::Tensor& seen, const torch::Tensor& rows,
+                                            const RowKeys& keys) {
+  const torch::Tensor attended = attention_output_(seen, rows, keys);
+  return output_(torch::gelu(intermediate_(attended)), attended, keys);
 }
 
-torch::Tensor BertLayerImpl::forward(const torch::Tensor& rows, const torch::Tensor& bias) {
-  return AfterAttention(self_(rows, bias), rows);
+torch::Tensor BertLayerImpl::forward(const torch::Tensor& rows, const torch::Tensor& bias,
+                                     const BlockKeys& keys) {
+  return AfterAttention(self_(rows, bias, keys.attention), rows, keys.rows);
 }
 
 torch::Tensor BertLayerImpl::ForwardPacked(const PackedPass& pass, const torch::Tensor& rows,
                                            Readout readout) {
   const torch::Tensor queries =
       readout == Readout::kAllRows ? rows : rows.index_select(0, pass.padding.first_rows());
-  return AfterAttention(self_->ForwardPacked(pass, rows, readout, queries), queries);
+  return AfterAttention(self_->ForwardPacked(pass, rows, readout, queries), queries,
+                        pass.KeysOf(readout).rows);
 }
 
 BertEncoderImpl::BertEncoderImpl(const BertConfig& config)
-    : config_(config), layers_(register_module("layer", torch::nn::ModuleList())) {
+    : config_(config),
+      dropout_(register_module("dropout", RowDropout(config.dropout))),
+      layers_(register_module("layer", torch::nn::ModuleList())) {
   for (int64_t i = 0; i < config.layer_count; ++i) layers_->push_back(BertLayer(config));
+}
+
+BlockKeys BertEncoderImpl::KeysOf(const std::vector<int64_t>& lengths) const {
+  const auto count = static_cast<int64_t>(lengths.size());
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  return {RowKeysOf(lengths), AttentionKeysOf(count, config_.head_count, longest)};
 }
 
 torch::Tensor BertEncoderImpl::forward(const torch::Tensor& rows, const torch::Tensor& key_bias) {
   const torch::Tensor bias =
       key_bias.defined() ? key_bias.unsqueeze(1).unsqueeze(1) : torch::Tensor();
-  torch::Tensor x = rows;
+  BlockKeys keys;
+  if (dropout_->drops()) keys = KeysOf(std::vector<int64_t>(rows.size(0), rows.size(1)));
+  torch::Tensor x = dropout_(rows, keys.rows);
   for (const std::shared_ptr<torch::nn::Module>& layer : *layers_) {
-    x = layer->as<BertLayerImpl>()->forward(x, bias);
+    x = layer->as<BertLayerImpl>()->forward(x, bias, keys);
   }
   return x;
 }
 
 torch::Tensor BertEncoderImpl::ForwardPacked(const PackedRows& packed, Readout readout) {
-  PackedPass pass{PaddedRows(packed.lengths, packed.rows.device()), {}};
+  PackedPass pass{PaddedRows(packed.lengths, packed.rows.device()), {}, {}, {}};
   const PaddedRows& padding = pass.padding;
   torch::Tensor bias;
   if (padding.mask().defined()) bias = KeyBiasOf(padding.mask());
@@ -148,7 +168,13 @@ torch::Tensor BertEncoderImpl::ForwardPacked(const PackedRows& packed, Readout r
     bias = bias.defined() ? bias + own : own;
   }
   if (bias.defined()) pass.bias = bias.unsqueeze(1).unsqueeze(1);
-  torch::Tensor rows = packed.rows;
+  if (dropout_->drops()) {
+    pass.keys = KeysOf(packed.lengths);
+    if (readout == Readout::kFirstRows) {
+      pass.first_keys = KeysOf(std::vector<int64_t>(packed.lengths.size(), 1));
+    }
+  }
+  torch::Tensor rows = dropout_(packed.rows, pass.keys.rows);
   for (size_t i = 0; i < layers_->size(); ++i) {
     const Readout read = i + 1 == layers_->size() ? readout : Readout::kAllRows;
     rows = layers_[i]->as<BertLayerImpl>()->ForwardPacked(pass, rows, read);
@@ -165,13 +191,12 @@ BertEmbeddingsImpl::BertEmbeddingsImpl(const BertConfig& config)
                                  torch::nn::Embedding(config.position_count, config.hidden_size))),
       types_(register_module("token_type_embeddings",
                              torch::nn::Embedding(config.token_type_count, config.hidden_size))),
-      norm_(register_module("LayerNorm", MakeLayerNorm(config))),
-      dropout_(register_module("dropout", torch::nn::Dropout(config.dropout))) {}
+      norm_(register_module("LayerNorm", MakeLayerNorm(config))) {}
 
 torch::Tensor BertEmbeddingsImpl::forward(const torch::Tensor& ids, int64_t first_position,
                                           int64_t type) {
   const torch::Tensor positions = positions_->weight.narrow(0, first_position, ids.size(-1));
-  return dropout_(norm_(words_(ids) + positions + TypeRow(type)));
+  return norm_(words_(ids) + positions + TypeRow(type));
 }
 
 BertPoolerImpl::BertPoolerImpl(const BertConfig& config)

@@ -3,9 +3,9 @@
 //
 //   x1 = LN(x + Drop(Wo MHA(x)))      x2 = LN(x1 + Drop(W2 gelu(W1 x1)))
 //
-// with scores divided by sqrt(H / heads), the exact (erf) GELU, and dropout on the
-// attention's probabilities (Devlin et al., 2019).  A module is in training mode, with
-// dropout, until eval() is called on it.
+// with scores divided by sqrt(H / heads), the exact (erf) GELU, and dropout of what the first block
+// reads and on the attention's probabilities (Devlin et al., 2019).  A module is in training mode,
+// with dropout (row_dropout.h), until eval() is called on it.
 //
 // Packed, the rows of all items follow one another, and only attention knows where one ends. Padded
 // there are B items of L rows each, H hidden size; a mask is B x L float, 1 for a real row and 0
@@ -16,7 +16,6 @@
 #define SIGHTLINE_COMMON_MODELS_NETWORK_TRANSFORMER_H_
 
 #include <torch/nn/modules/container/modulelist.h>
-#include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
@@ -27,6 +26,7 @@
 #include <vector>
 
 #include "common/models/network/padded_rows.h"
+#include "common/models/network/row_dropout.h"
 #include "sightline/bundle/v1/model_bundle.pb.h"
 
 namespace sightline {
@@ -84,18 +84,31 @@ torch::Tensor MeanOfEach(const torch::Tensor& rows, const std::vector<int64_t>& 
 // keys have no weight at all; the finite value is the checkpoints' own.
 inline constexpr double kMaskedScore = -10000.0;
 
-// What attention has to know of packed rows.
+// For dropout: keys of the rows that a block makes, and of what their attention pays heed to. Empty
+// where nothing is dropped.
+struct BlockKeys {
+  RowKeys rows, attention;
+};
+
+// What blocks have to know of packed rows.
 struct PackedPass {
   PaddedRows padding;
-  torch::Tensor bias;  // B x 1 x 1 x L, added to the scores; undefined for none
+  torch::Tensor bias;    // B x 1 x 1 x L, added to the scores; undefined for none
+  BlockKeys keys;        // of all rows
+  BlockKeys first_keys;  // of the first of each sequence
+
+  const BlockKeys& KeysOf(Readout readout) const {
+    return readout == Readout::kAllRows ? keys : first_keys;
+  }
 };
 
 // Keys query, key, value.
 class BertSelfAttentionImpl : public torch::nn::Module {
  public:
   explicit BertSelfAttentionImpl(const BertConfig& config);
-  // rows B x L x H; `bias`, B x 1 x 1 x L, is added to the scores unless undefined.
-  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias);
+  // rows B x L x H; `bias`, B x 1 x 1 x L, is added to the scores unless undefined; `keys` of all
+  // that is paid heed to.
+  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias, const RowKeys& keys);
   // What `queries` (all of `rows`, T x H, or the first of each sequence) see; as many rows.
   torch::Tensor ForwardPacked(const PackedPass& pass, const torch::Tensor& rows, Readout readout,
                               const torch::Tensor& queries);
@@ -103,11 +116,11 @@ class BertSelfAttentionImpl : public torch::nn::Module {
  private:
   // q: B x Q x H, of the rows that ask; k, v: B x L x H.  B x Q x H.
   torch::Tensor Attend(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
-                       const torch::Tensor& bias);
+                       const torch::Tensor& bias, const RowKeys& keys);
 
   const int64_t head_count_;
   torch::nn::Linear query_, key_, value_;
-  torch::nn::Dropout dropout_;
+  RowDropout dropout_;
 };
 TORCH_MODULE(BertSelfAttention);
 
@@ -115,12 +128,13 @@ TORCH_MODULE(BertSelfAttention);
 class BertResidualImpl : public torch::nn::Module {
  public:
   BertResidualImpl(int64_t input_size, const BertConfig& config);
-  torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& residual);
+  torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& residual,
+                        const RowKeys& keys);
 
  private:
   torch::nn::Linear dense_;
   torch::nn::LayerNorm norm_;
-  torch::nn::Dropout dropout_;
+  RowDropout dropout_;
 };
 TORCH_MODULE(BertResidual);
 
@@ -128,12 +142,15 @@ TORCH_MODULE(BertResidual);
 class BertLayerImpl : public torch::nn::Module {
  public:
   explicit BertLayerImpl(const BertConfig& config);
-  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias);
+  // As BertSelfAttentionImpl's; `keys` of all rows.
+  torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias,
+                        const BlockKeys& keys);
   // The rows that `readout` names, of `rows`, T x H.
   torch::Tensor ForwardPacked(const PackedPass& pass, const torch::Tensor& rows, Readout readout);
 
  private:
-  torch::Tensor AfterAttention(const torch::Tensor& seen, const torch::Tensor& rows);
+  torch::Tensor AfterAttention(const torch::Tensor& seen, const torch::Tensor& rows,
+                               const RowKeys& keys);
 
   BertSelfAttention self_{nullptr};
   BertResidual attention_output_{nullptr};
@@ -146,6 +163,7 @@ TORCH_MODULE(BertLayer);
 class BertEncoderImpl : public torch::nn::Module {
  public:
   explicit BertEncoderImpl(const BertConfig& config);
+  // Rows are embeddings before their dropout: it is drawn here, where it is known whose they are.
   // The last layer's rows, B x L x H.  `key_bias`, B x L, is added to every score of that row as
   // a key, unless undefined: KeyBiasOf a mask, whose padding nobody then sees; the rows there hold
   // nothing of use.
@@ -158,7 +176,11 @@ class BertEncoderImpl : public torch::nn::Module {
   const torch::nn::ModuleList& blocks() const { return layers_; }
 
  private:
+  // Of sequences of these lengths, to the longest of which queries are padded.
+  BlockKeys KeysOf(const std::vector<int64_t>& lengths) const;
+
   const BertConfig config_;
+  RowDropout dropout_;
   torch::nn::ModuleList layers_;
 };
 TORCH_MODULE(BertEncoder);
@@ -171,7 +193,7 @@ inline constexpr int64_t kPaddingToken = 0;
 class BertEmbeddingsImpl : public torch::nn::Module {
  public:
   explicit BertEmbeddingsImpl(const BertConfig& config);
-  // LN(word + position + type), then dropout.  ids ... x L int64; positions are
+  // LN(word + position + type).  ids ... x L int64; positions are
   // first_position ..., of which position_count must not be exceeded.
   torch::Tensor forward(const torch::Tensor& ids, int64_t first_position = 0, int64_t type = 0);
 
@@ -181,7 +203,6 @@ class BertEmbeddingsImpl : public torch::nn::Module {
  private:
   torch::nn::Embedding words_, positions_, types_;
   torch::nn::LayerNorm norm_;
-  torch::nn::Dropout dropout_;
 };
 TORCH_MODULE(BertEmbeddings);
 

@@ -24,11 +24,10 @@ torch::nn::LayerNorm MakeRegionNorm(const bundle::v1::TransformerSpec& spec) {
 
 OscarTrunkImpl::OscarTrunkImpl(const bundle::v1::TransformerSpec& spec, bool with_pooler,
                                double dropout)
-    : embeddings_(register_module("embeddings", BertEmbeddings(ConfigOf(spec, dropout)))),
+    : embeddings_(register_module("embeddings", BertEmbeddings(BertConfigOf(spec)))),
       encoder_(register_module("encoder", BertEncoder(ConfigOf(spec, dropout)))),
       regions_(register_module("img_embedding",
-                               RegionLinear(spec.region_feature_size(), spec.hidden_size()))),
-      dropout_(register_module("dropout", torch::nn::Dropout(dropout))) {
+                               RegionLinear(spec.region_feature_size(), spec.hidden_size()))) {
   if (with_pooler) pooler_ = register_module("pooler", BertPooler(BertConfigOf(spec)));
   if (spec.region_layer_norm()) {
     region_norm_ = register_module("LayerNorm", MakeRegionNorm(spec));
@@ -41,15 +40,14 @@ torch::Tensor OscarTrunkImpl::TextRows(const torch::Tensor& ids, int64_t first_p
 }
 
 torch::Tensor OscarTrunkImpl::RegionRows(const torch::Tensor& features) {
-  torch::Tensor rows = regions_(features);
-  if (region_norm_) rows = region_norm_(rows);
-  return dropout_(rows);
+  const torch::Tensor rows = regions_(features);
+  return region_norm_ ? region_norm_(rows) : rows;
 }
 
 OscarNetImpl::OscarNetImpl(const bundle::v1::ModelBundleManifest& manifest, double dropout)
     : trunk_(register_module(
           "bert", OscarTrunk(manifest.transformer(), manifest.has_cross_encoder(), dropout))),
-      dropout_(register_module("dropout", torch::nn::Dropout(dropout))) {
+      dropout_(register_module("dropout", RowDropout(dropout))) {
   if (manifest.has_cross_encoder()) {
     const int64_t rows = manifest.transformer().hidden_size();
     const int64_t hidden = manifest.cross_encoder().head_hidden_size();
@@ -67,7 +65,7 @@ OscarNetImpl::OscarNetImpl(const bundle::v1::ModelBundleManifest& manifest, doub
 }
 
 torch::Tensor OscarNetImpl::MatchLogits(const torch::Tensor& first_rows) {
-  const torch::Tensor pooled = dropout_(trunk_->pooler()(first_rows));
+  const torch::Tensor pooled = dropout_->OfItems(trunk_->pooler()(first_rows));
   return linear_head_ ? linear_head_(pooled) : hidden_head_->forward(pooled);
 }
 

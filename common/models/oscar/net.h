@@ -14,7 +14,6 @@
 #define SIGHTLINE_COMMON_MODELS_OSCAR_NET_H_
 
 #include <torch/nn/modules/container/sequential.h>
-#include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 #include <torch/nn/pimpl.h>
@@ -24,6 +23,7 @@
 #include "common/bundle/model_bundle.h"
 #include "common/models/network/grid_extractor.h"
 #include "common/models/network/region_linear.h"
+#include "common/models/network/row_dropout.h"
 #include "common/models/network/transformer.h"
 
 namespace sightline {
@@ -51,7 +51,6 @@ class OscarTrunkImpl : public torch::nn::Module {
   BertPooler pooler_{nullptr};
   RegionLinear regions_;
   torch::nn::LayerNorm region_norm_{nullptr};
-  torch::nn::Dropout dropout_;
 };
 TORCH_MODULE(OscarTrunk);
 
@@ -79,7 +78,7 @@ class OscarNetImpl : public torch::nn::Module {
   OscarTrunk trunk_;
   torch::nn::Linear linear_head_{nullptr};
   torch::nn::Sequential hidden_head_{nullptr};
-  torch::nn::Dropout dropout_;
+  RowDropout dropout_;
   GridNet grid_{nullptr};
 };
 TORCH_MODULE(OscarNet);

@@ -92,7 +92,7 @@ class SgrafNetwork : public CrossEncoderNetwork {
     for (const SequenceRun& run : RunsOf(lengths)) {
       std::vector<at::Tensor> ids;
       for (int64_t i = 0; i < run.count; ++i) ids.push_back(gate_.Ids(texts[run.first + i]));
-      parts.push_back(net_->Words(at::stack(ids)));
+      parts.push_back(net_->Words(at::stack(ids), run.first));
     }
     const at::Tensor words = at::cat(parts);
     std::vector<PreparedText> prepared;

@@ -35,6 +35,12 @@ torch::Tensor L1n(const torch::Tensor& x, int64_t dim) {
   return x / (x.abs().sum({dim}, /*keepdim=*/true) + kLengthEpsilon);
 }
 
+// n x L x E of items of equal length, of which the first is the scope's item `first`.
+torch::Tensor Dropped(const torch::Tensor& rows, int64_t first, RowDropout* dropout) {
+  if (!(*dropout)->drops()) return rows;
+  return (*dropout)(rows, RowKeysOf(std::vector<int64_t>(rows.size(0), rows.size(1)), first));
+}
+
 // Within which a parameter is drawn evenly at first; 0 for one that is not.
 double InitialBound(const std::string& name, const torch::Tensor& parameter) {
   constexpr double kWordBound = 0.1;
@@ -60,7 +66,8 @@ class AttentionGlobal : public SgrafGlobalImpl {
     local_ = local->Add("0", torch::nn::Linear(width, width));
     global_ = global->Add("0", torch::nn::Linear(width, width));
     common_ = common->Add("0", torch::nn::Linear(width, 1));
-    dropout_ = register_module("dropout", torch::nn::Dropout(kDropout));
+    local_dropout_ = register_module("local_dropout", RowDropout(kDropout));
+    global_dropout_ = register_module("global_dropout", RowDropout(kDropout));
     if (rows == 0) return;
     local_norm_ = local->Add("1", ChannelNorm(rows));
     global_norm_ = global->Add("1", ChannelNorm(width));
@@ -68,25 +75,26 @@ class AttentionGlobal : public SgrafGlobalImpl {
 
   torch::Tensor forward(const torch::Tensor& rows, const std::vector<int64_t>& lengths) override {
     std::vector<torch::Tensor> wholes;
-    for (const SequenceRun& run : RunsOf(lengths)) wholes.push_back(OfEqual(run.Of(rows)));
+    for (const SequenceRun& run : RunsOf(lengths)) wholes.push_back(OfEqual(run.Of(rows), run));
     return torch::cat(wholes);
   }
 
  private:
-  // n x L x E -> n x E.
-  torch::Tensor OfEqual(const torch::Tensor& rows) {
+  // Of the items of `run`: n x L x E -> n x E.
+  torch::Tensor OfEqual(const torch::Tensor& rows, const SequenceRun& run) {
     torch::Tensor local = local_(rows), global = global_(rows.mean(1, /*keepdim=*/true));
     if (local_norm_) {
       local = local_norm_->forward(local, 1);
       global = global_norm_->forward(global, 2);
     }
-    const torch::Tensor seen = dropout_(torch::tanh(local)) * dropout_(torch::tanh(global));
+    const torch::Tensor seen = Dropped(torch::tanh(local), run.first, &local_dropout_) *
+                               Dropped(torch::tanh(global), run.first, &global_dropout_);
     return L2n((torch::softmax(common_(seen), 1) * rows).sum(1), -1);
   }
 
   torch::nn::Linear local_{nullptr}, global_{nullptr}, common_{nullptr};
   ChannelNorm local_norm_{nullptr}, global_norm_{nullptr};
-  torch::nn::Dropout dropout_{nullptr};
+  RowDropout local_dropout_{nullptr}, global_dropout_{nullptr};
 };
 
 // T-EMDE's coder, at keys coder.{l1,bn1,centroids,temp}.  z = BN(W x) as N x K x D; each row
@@ -232,7 +240,7 @@ SgrafNetImpl::SgrafNetImpl(const bundle::v1::ModelBundleManifest& manifest) {
   regions_ = image->Add("fc", torch::nn::Linear(spec.region_feature_size(), spec.embedding_size()));
   auto text = register_module("txt_enc", std::make_shared<Level>());
   words_ = text->Add("embed", torch::nn::Embedding(spec.vocabulary_size(), spec.word_size()));
-  word_dropout_ = text->Add("dropout", torch::nn::Dropout(kDropout));
+  word_dropout_ = text->Add("dropout", RowDropout(kDropout));
   gru_ = text->Add("cap_rnn",
                    torch::nn::GRU(torch::nn::GRUOptions(spec.word_size(), spec.embedding_size())
                                       .batch_first(true)
@@ -244,8 +252,9 @@ torch::Tensor SgrafNetImpl::Regions(const torch::Tensor& features) {
   return L2n(regions_(features), -1);
 }
 
-torch::Tensor SgrafNetImpl::Words(const torch::Tensor& ids) {
-  const torch::Tensor both = std::get<0>(gru_(word_dropout_(words_(ids)))).flatten(0, 1);
+torch::Tensor SgrafNetImpl::Words(const torch::Tensor& ids, int64_t first) {
+  const torch::Tensor seen = Dropped(words_(ids), first, &word_dropout_);
+  const torch::Tensor both = std::get<0>(gru_(seen)).flatten(0, 1);
   const int64_t width = both.size(1) / 2;
   return L2n((both.narrow(1, 0, width) + both.narrow(1, width, width)) / 2, -1);
 }

@@ -20,7 +20,6 @@
 #ifndef SIGHTLINE_COMMON_MODELS_SGRAF_NET_H_
 #define SIGHTLINE_COMMON_MODELS_SGRAF_NET_H_
 
-#include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/embedding.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/rnn.h>
@@ -32,6 +31,7 @@
 
 #include "absl/status/status.h"
 #include "common/bundle/model_bundle.h"
+#include "common/models/network/row_dropout.h"
 
 namespace sightline {
 
@@ -109,14 +109,15 @@ class SgrafNetImpl : public torch::nn::Module {
 
   // T x region_feature_size -> T x E.
   torch::Tensor Regions(const torch::Tensor& features);
-  // Of texts of equal length: n x L ids -> n L x E, one text after another.
-  torch::Tensor Words(const torch::Tensor& ids);
+  // Of texts of equal length: n x L ids -> n L x E, one text after another; for dropout the first
+  // is the scope's item `first`.
+  torch::Tensor Words(const torch::Tensor& ids, int64_t first = 0);
   SgrafSimilarityImpl& similarity() { return *similarity_; }
 
  private:
   torch::nn::Linear regions_{nullptr};
   torch::nn::Embedding words_{nullptr};
-  torch::nn::Dropout word_dropout_{nullptr};
+  RowDropout word_dropout_{nullptr};
   torch::nn::GRU gru_{nullptr};
   std::shared_ptr<SgrafSimilarityImpl> similarity_;
 };

@@ -13,12 +13,11 @@ UniterRegionsImpl::UniterRegionsImpl(const bundle::v1::TransformerSpec& spec)
           "pos_linear", torch::nn::Linear(BoxNumberCount(BoxForm::kUniter), spec.hidden_size()))),
       feature_norm_(register_module("img_layer_norm", MakeLayerNorm(BertConfigOf(spec)))),
       box_norm_(register_module("pos_layer_norm", MakeLayerNorm(BertConfigOf(spec)))),
-      norm_(register_module("LayerNorm", MakeLayerNorm(BertConfigOf(spec)))),
-      dropout_(register_module("dropout", torch::nn::Dropout(BertConfig().dropout))) {}
+      norm_(register_module("LayerNorm", MakeLayerNorm(BertConfigOf(spec)))) {}
 
 torch::Tensor UniterRegionsImpl::forward(const torch::Tensor& features, const torch::Tensor& boxes,
                                          const torch::Tensor& type_row) {
-  return dropout_(norm_(feature_norm_(features_(features)) + box_norm_(boxes_(boxes)) + type_row));
+  return norm_(feature_norm_(features_(features)) + box_norm_(boxes_(boxes)) + type_row);
 }
 
 UniterTrunkImpl::UniterTrunkImpl(const bundle::v1::TransformerSpec& spec, bool with_pooler)

@@ -9,7 +9,6 @@
 #ifndef SIGHTLINE_COMMON_MODELS_UNITER_NET_H_
 #define SIGHTLINE_COMMON_MODELS_UNITER_NET_H_
 
-#include <torch/nn/modules/dropout.h>
 #include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 #include <torch/nn/pimpl.h>
@@ -34,7 +33,6 @@ class UniterRegionsImpl : public torch::nn::Module {
   RegionLinear features_;
   torch::nn::Linear boxes_;
   torch::nn::LayerNorm feature_norm_, box_norm_, norm_;
-  torch::nn::Dropout dropout_;
 };
 TORCH_MODULE(UniterRegions);
 

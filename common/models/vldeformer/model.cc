@@ -22,6 +22,7 @@
 #include "common/models/network/executor.h"
 #include "common/models/network/network_host.h"
 #include "common/models/network/packing.h"
+#include "common/models/network/row_dropout.h"
 #include "common/models/network/tensor_gate.h"
 #include "common/models/oscar/net.h"
 
@@ -34,14 +35,14 @@ class VlDeformerNetImpl : public torch::nn::Module {
   explicit VlDeformerNetImpl(const bundle::v1::ModelBundleManifest& manifest)
       : trunk_(register_module("bert", OscarTrunk(manifest.transformer(), /*with_pooler=*/false,
                                                   BertConfig().dropout))),
-        dropout_(register_module("dropout", torch::nn::Dropout(BertConfig().dropout))) {}
+        dropout_(register_module("dropout", RowDropout(BertConfig().dropout))) {}
   OscarTrunkImpl& trunk() { return *trunk_; }
   // Means of rows, or first ones -> embeddings, before any normalisation.
-  at::Tensor Embeddings(const at::Tensor& rows) { return at::tanh(dropout_(rows)); }
+  at::Tensor Embeddings(const at::Tensor& rows) { return at::tanh(dropout_->OfItems(rows)); }
 
  private:
   OscarTrunk trunk_;
-  torch::nn::Dropout dropout_;
+  RowDropout dropout_;
 };
 
 class VlDeformerNetwork : public BiEncoderNetwork {

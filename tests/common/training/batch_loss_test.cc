@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -320,6 +321,24 @@ TEST_CASE("dropout is drawn from the step's seed, and the same in both computati
   REQUIRE(at::equal(of.Gradients("cmr", options), once));
   options.seed = 8;
   REQUIRE_FALSE(at::equal(of.Gradients("cmr", options), once));
+}
+
+TEST_CASE("what is dropped is the same in however many passes") {
+  const std::vector<std::pair<std::string, std::string>> ways = {
+      {"lightningdot", "cmr"}, {"oscar", "hinge"},  {"vldeformer", "decomposed"},
+      {"oscar", "pairwise"},   {"m3p", "listwise"}, {"uniter", "sigmoid_hinge"}};
+  for (const auto& [family, objective] : ways) {
+    INFO(family << " by " << objective);
+    Fixture of(family, /*dropout=*/0.3);
+    const auto gradients = [&](int64_t rows, uint64_t seed) {
+      BatchLossOptions options = InPasses(rows);
+      options.seed = seed;
+      return of.Gradients(objective, options);
+    };
+    const at::Tensor whole = gradients(0, 7);
+    RequireClose(gradients(40, 7), whole);
+    REQUIRE((gradients(0, 8) - whole).norm().item<double>() > 0.05 * whole.norm().item<double>());
+  }
 }
 
 TEST_CASE("with dropout, in passes, gradients are what the loss changes by") {

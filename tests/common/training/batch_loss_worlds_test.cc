@@ -50,7 +50,7 @@ class WorldLearner {
   WorldLearner(const Way& way, const ModelBundle& start, const TinyFamily& family, int64_t texts)
       : way_(way), objective_(**FindObjective(way.objective)), texts_(texts) {
     TrainableOptions options;
-    options.dropout = 0;
+    options.dropout = 0.2;
     learner_ = *LoadTrainable(start, options);
     learner_->module->train();
     for (int64_t i = 0; i < texts + 2; ++i) {
@@ -68,6 +68,7 @@ class WorldLearner {
     options.pass_rows = way_.pass_rows;
     options.distils_towers = way_.distils_towers;
     options.world = world;
+    options.seed = 5;
     log_scale_ = at::full({}, 0.5).set_requires_grad(true);
     const WorldPart all = {0, texts_};
     const WorldPart own = world == nullptr ? all : world->PartOf(texts_);

@@ -26,10 +26,10 @@ constexpr int32_t kMask = 4;  // of the tiny vocabularies
 
 // A tiny learner with heads, and a batch of which parts are hidden.
 struct Fixture {
-  Fixture(const TinyFamily& family, const std::string& objective_name) {
+  Fixture(const TinyFamily& family, const std::string& objective_name, double dropout = 0) {
     const ModelBundle start = MakeTinyBundle(store.path(), family);
     TrainableOptions of_learner;
-    of_learner.dropout = 0;
+    of_learner.dropout = dropout;
     learner = *LoadTrainable(start, of_learner);
     network = MaskedNetworkOf(*learner->network);
     objective = *FindObjective(objective_name);
@@ -226,6 +226,27 @@ TEST_CASE("losses are what plain loops make of the network's rows, in one pass o
       INFO(name);
       REQUIRE(norm == Approx(gradients.at(name)).epsilon(1e-3).margin(1e-5));
     }
+  }
+}
+
+TEST_CASE("what is dropped is the same in however many passes") {
+  for (const Way& way : Ways()) {
+    INFO(way.family.name << " by " << way.objective);
+    Fixture of(way.family, way.objective, /*dropout=*/0.3);
+    of.learner->module->train();
+    of.options.other_tower = way.other_tower;
+    of.options.word_table = way.word_table;
+    of.options.seed = 7;
+    const double whole = of.AddGradients();
+    const std::map<std::string, double> gradients = of.Norms();
+    of.options.pass_rows = 24;
+    REQUIRE(of.AddGradients() == Approx(whole).epsilon(1e-4));
+    for (const auto& [name, norm] : of.Norms()) {
+      INFO(name);
+      REQUIRE(norm == Approx(gradients.at(name)).epsilon(1e-3).margin(1e-5));
+    }
+    of.options.seed = 8;
+    REQUIRE(of.AddGradients() != Approx(whole).epsilon(1e-4));
   }
 }
 

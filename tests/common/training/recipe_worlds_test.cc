@@ -64,6 +64,7 @@ std::vector<LearntWay> LearntWays() {
 struct ProcessFixture : RecipeFixture {
   explicit ProcessFixture(const LearntWay& way) : RecipeFixture(way.family, way.tasks) {
     job.recipe.steps = kSteps;
+    job.recipe.dropout = 0.1;
     job.recipe.develop_every = 6;
     job.recipe.order = TaskOrder::kInTurn;
     job.recipe.accumulation = 2;

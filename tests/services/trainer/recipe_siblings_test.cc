@@ -151,6 +151,7 @@ TEST_CASE("each recipe's run of two processes is that of one") {
     INFO(sibling.recipe);
     Recipe recipe = SiblingOf(sibling.recipe);
     SetSteps(8, &recipe);
+    recipe.dropout = 0.1;
     KeepRoundingSmall(&recipe);
     SiblingRun alone(sibling, recipe);
     alone.MustRun();

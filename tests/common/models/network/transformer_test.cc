@@ -292,7 +292,40 @@ TEST_CASE("dropout acts in training only") {
   const torch::Tensor rows = torch::randn({1, 4, 8});
   REQUIRE(torch::equal(encoder(rows, torch::Tensor()), encoder(rows, torch::Tensor())));
   encoder->train();
-  REQUIRE(!torch::equal(encoder(rows, torch::Tensor()), encoder(rows, torch::Tensor())));
+  PrepareDropout(-1, encoder.get());
+  const auto learnt = [&](uint64_t seed) {
+    const DropoutScope scope(seed, {1});
+    return encoder(rows, torch::Tensor());
+  };
+  REQUIRE(torch::equal(learnt(1), learnt(1)));
+  REQUIRE(!torch::equal(learnt(1), learnt(2)));
+}
+
+TEST_CASE("a sequence is dropped alike alone, padded, and packed behind others") {
+  BertConfig config = SmallConfig();
+  config.dropout = 0.4;
+  BertEncoder encoder = Randomized(BertEncoder(config), 7);
+  encoder->train();
+  PrepareDropout(-1, encoder.get());
+  const torch::Tensor rows = torch::randn({9, 8});
+  const auto packed = [&](const std::vector<int64_t>& lengths, std::vector<uint64_t> keys,
+                          int64_t begin, Readout readout) {
+    int64_t count = 0;
+    for (const int64_t length : lengths) count += length;
+    const DropoutScope scope(3, std::move(keys));
+    return encoder->ForwardPacked({rows.narrow(0, begin, count), lengths, {}}, readout);
+  };
+  const torch::Tensor all = packed({4, 2, 3}, {21, 22, 23}, 0, Readout::kAllRows);
+  const torch::Tensor alone = packed({3}, {23}, 6, Readout::kAllRows);
+  REQUIRE((all.narrow(0, 6, 3) - alone).abs().max().item<float>() < 1e-5);
+  const torch::Tensor first = packed({4, 2, 3}, {21, 22, 23}, 0, Readout::kFirstRows);
+  REQUIRE((first[2] - alone[0]).abs().max().item<float>() < 1e-5);
+  torch::Tensor padded = torch::zeros({2, 4, 8});
+  padded[0] = rows.narrow(0, 0, 4);
+  padded[1].narrow(0, 0, 3).copy_(rows.narrow(0, 6, 3));
+  const DropoutScope scope(3, {21, 23});
+  const torch::Tensor encoded = encoder(padded, KeyBiasOf(MaskOf({4, 3}, 4)));
+  REQUIRE((encoded[1].narrow(0, 0, 3) - alone).abs().max().item<float>() < 1e-5);
 }
 
 }  // namespace

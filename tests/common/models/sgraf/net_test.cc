@@ -151,12 +151,42 @@ TEST_CASE("an image's statistics are the batch's while they are learnt") {
                                           std::vector<int64_t>(count, spec.region_count()));
   };
   for (const auto& module : net->modules()) {
-    if (auto* dropout = module->as<torch::nn::DropoutImpl>()) dropout->options.p(0);
+    if (auto* dropout = module->as<RowDropoutImpl>()) dropout->set_share(0);
   }
   const torch::Tensor regions = torch::randn({3 * spec.region_count(), spec.embedding_size()});
   const torch::Tensor all = globals(regions, 3);
   const torch::Tensor two = globals(regions.narrow(0, 0, 2 * spec.region_count()), 2);
   REQUIRE((all.narrow(0, 0, 2) - two).abs().max().item<float>() > 1e-4);
+}
+
+TEST_CASE("what is dropped of an item is the same beside others") {
+  for (TinyFamily family : sgraf::TinyOnes()) {
+    INFO(family.name);
+    bundle::v1::SgrafSpec& spec = *family.manifest.mutable_sgraf();
+    spec.set_vocabulary_size(6);
+    const auto net = std::make_shared<SgrafNetImpl>(family.manifest);
+    PrepareDropout(-1, net.get());
+    const torch::Tensor ids = torch::tensor({3, 4, 5, 4, 3, 2}, torch::kLong).view({3, 2});
+    const auto words = [&](uint64_t seed) {
+      const DropoutScope scope(seed, {1, 2, 3});
+      return net->Words(ids);
+    };
+    REQUIRE((words(5) - words(6)).abs().max().item<float>() > 1e-4);
+    {
+      const DropoutScope scope(5, {1, 2, 3});
+      RequireClose(net->Words(ids.narrow(0, 2, 1), /*first=*/2), words(5).narrow(0, 4, 2));
+    }
+    if (!net->similarity().has_global_node() || spec.has_emde()) continue;
+    const torch::Tensor rows = torch::randn({11, spec.embedding_size()});
+    const auto globals = [&](uint64_t seed) {
+      const DropoutScope scope(seed, {1, 2, 3, 4});
+      return net->similarity().TextGlobals(rows, {3, 2, 2, 4});
+    };
+    REQUIRE((globals(5) - globals(6)).abs().max().item<float>() > 1e-4);
+    const DropoutScope last(5, {3, 4});
+    RequireClose(net->similarity().TextGlobals(rows.narrow(0, 5, 6), {2, 4}),
+                 globals(5).narrow(0, 2, 2));
+  }
 }
 
 using Vec = torch::Tensor;
