@@ -15,14 +15,19 @@
 #include "common/models/inference.h"
 #include "common/rpc/shutdown_signals.h"
 #include "services/trainer/extract_job.h"
+#include "services/trainer/set_pictures.h"
+#include "services/trainer/train_config.h"
 
 namespace sightline {
 namespace {
 
+constexpr int64_t kMostCopies = 1000;
+
 struct ExtractFlags {
-  std::string model, store, out;
+  std::string model, store, out, data, changes;
   std::vector<std::string> corpora, languages;
   std::string features = "float16";
+  int64_t changed_copies = 0;
   int threads = UsableCores();
 };
 
@@ -37,6 +42,13 @@ Flags DefineFlags(ExtractFlags* values) {
                 &values->corpora);
   flags.Strings("languages", "CODES", "of the captions that are kept; default: all",
                 &values->languages);
+  flags.String("data", "DIR", "in place of --corpus: what `prepare` has written to learn from",
+               &values->data);
+  flags.Int("changed-copies", "of each of its pictures to learn from; default 0", 0, kMostCopies,
+            &values->changed_copies);
+  flags.String("changes", "FILE",
+               "configuration of `train` whose `augment` says how they are changed",
+               &values->changes);
   flags.String("out", "FILE", "the region file", &values->out);
   flags.String("features", "NAME", "float16 or float32, as which they are kept; default float16",
                &values->features);
@@ -61,8 +73,18 @@ absl::StatusOr<std::vector<CorpusSpec>> CorporaOf(const ExtractFlags& flags) {
 }
 
 absl::Status Check(const ExtractFlags& flags) {
-  if (flags.model.empty() || flags.corpora.empty() || flags.out.empty()) {
-    return absl::InvalidArgumentError("give --model, --corpus and --out");
+  if (flags.model.empty() || flags.out.empty() || flags.corpora.empty() == flags.data.empty()) {
+    return absl::InvalidArgumentError("give --model, --out and either --corpus or --data");
+  }
+  if (!flags.data.empty() && !flags.languages.empty()) {
+    return absl::InvalidArgumentError(
+        "--data: its captions' --languages were chosen when it was prepared");
+  }
+  if ((flags.changed_copies > 0) != !flags.changes.empty()) {
+    return absl::InvalidArgumentError("give --changed-copies and --changes both, or neither");
+  }
+  if (flags.changed_copies > 0 && flags.data.empty()) {
+    return absl::InvalidArgumentError("--changed-copies are of pictures of --data");
   }
   if (flags.features == DtypeName(Dtype::kFloat16) ||
       flags.features == DtypeName(Dtype::kFloat32)) {
@@ -70,6 +92,20 @@ absl::Status Check(const ExtractFlags& flags) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("--features: '", flags.features, "' is not float16 or float32"));
+}
+
+absl::StatusOr<std::unique_ptr<CorpusReader>> OpenData(const ExtractFlags& flags,
+                                                       const CallContext& call) {
+  SetPicturesOptions options;
+  options.folder = flags.data;
+  options.changed_copies = flags.changed_copies;
+  if (!flags.changes.empty()) {
+    ASSIGN_OR_RETURN(ConfigFile file, ConfigFile::Load(flags.changes));
+    ASSIGN_OR_RETURN(const TrainingOptions all, ReadTrainingOptions(&file));
+    options.augment = all.augment;
+    options.seed = all.seed;
+  }
+  return OpenSetPictures(options, call);
 }
 
 absl::StatusOr<ExtractSummary> Extract(const ExtractFlags& flags,
@@ -86,6 +122,9 @@ absl::StatusOr<ExtractSummary> Extract(const ExtractFlags& flags,
   ExtractJob job;
   for (const CorpusSpec& spec : specs) {
     ASSIGN_OR_RETURN(job.corpora.emplace_back(), OpenCorpus(spec));
+  }
+  if (!flags.data.empty()) {
+    ASSIGN_OR_RETURN(job.corpora.emplace_back(), OpenData(flags, call));
   }
   job.model = model.get();
   job.out = flags.out;

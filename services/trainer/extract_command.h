@@ -12,7 +12,7 @@ namespace sightline {
 int RunExtract(const std::vector<std::string>& args, const Console& console);
 
 inline constexpr Command kExtractCommand = {
-    "extract", "trainer extract --model MODEL --corpus CORPUS --out FILE.regions [flags]",
+    "extract", "trainer extract --model MODEL (--corpus CORPUS | --data DIR) --out FILE [flags]",
     "Finds regions in pictures by a bundle's extractor, and writes them to learn from.",
     RunExtract};
 

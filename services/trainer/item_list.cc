@@ -5,6 +5,9 @@
 #include <tuple>
 
 #include "common/base/clean_text.h"
+#include "common/base/limits.h"
+#include "common/base/status_macros.h"
+#include "common/evaluation/json_lines.h"
 
 namespace sightline {
 namespace {
@@ -29,6 +32,15 @@ std::string ItemJsonLines(absl::Span<const ListedItem> items) {
                    {"captions", std::move(captions)}});
   }
   return lines;
+}
+
+absl::StatusOr<std::vector<std::string>> ParseItemIds(absl::string_view lines) {
+  std::vector<std::string> ids;
+  RETURN_IF_ERROR(ForEachJsonLine(lines, [&ids](const nlohmann::json& object) -> absl::Status {
+    ASSIGN_OR_RETURN(ids.emplace_back(), StringAt(object, "item_id", limits::kMaxItemIdBytes));
+    return absl::OkStatus();
+  }));
+  return ids;
 }
 
 std::string SkippedJsonLines(std::vector<CorpusProblem> skipped) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/dataset/corpus.h"
 #include "common/dataset/splits.h"
@@ -25,6 +27,9 @@ struct ListedItem {
 
 // A line an item, in the order given.  Equal items give equal bytes.
 std::string ItemJsonLines(absl::Span<const ListedItem> items);
+
+// Ids of the items, a line each.  InvalidArgument, naming the line, for a file that is none.
+absl::StatusOr<std::vector<std::string>> ParseItemIds(absl::string_view lines);
 
 // skipped.jsonl: a line for each item that is in no row, with the keys item_id, path and
 // reason, in the order of item ids.

@@ -1,6 +1,7 @@
 #include "services/trainer/train_config.h"
 
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
@@ -58,6 +59,13 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrid
   if (overrides.seed.has_value()) config.options.seed = static_cast<uint64_t>(*overrides.seed);
   RETURN_IF_ERROR(JoinedProblems(file->Finish(), CheckTrainingOptions(config.options)));
   return config;
+}
+
+absl::StatusOr<TrainingOptions> ReadTrainingOptions(ConfigFile* file) {
+  TrainOverrides of_no_run;  // which is to have them
+  of_no_run.data = of_no_run.out = of_no_run.store = ".";
+  ASSIGN_OR_RETURN(TrainConfig config, ReadTrainConfig(file, of_no_run));
+  return std::move(config.options);
 }
 
 }  // namespace sightline

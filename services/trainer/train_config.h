@@ -38,6 +38,9 @@ struct TrainOverrides {
 // Reads and finishes `file`: InvalidArgument with every problem.
 absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrides& overrides);
 
+// The options of such a file, which is held to the same rules, and whatever else it says or lacks.
+absl::StatusOr<TrainingOptions> ReadTrainingOptions(ConfigFile* file);
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_SERVICES_TRAINER_TRAIN_CONFIG_H_

@@ -6,6 +6,8 @@
 #include "common/base/files.h"
 #include "common/dataset/region_file.h"
 #include "common/models/init_model.h"
+#include "common/models/oscar/small_manifest.h"
+#include "services/trainer/extract_command.h"
 #include "services/trainer/prepare_command.h"
 #include "services/trainer/train_command.h"
 #include "tests/common/dataset/some_regions.h"
@@ -72,6 +74,50 @@ TEST_CASE_METHOD(Fixture, "prepare tells mistakes of the command line") {
   REQUIRE(Run(kPrepareCommand, {"--out", dir.File("x"), "--corpus", "folder:/nowhere"}) ==
           kFailure);
   REQUIRE(absl::StrContains(err(), "/nowhere"));
+}
+
+TEST_CASE_METHOD(Fixture, "extract finds regions in a prepared set's pictures and changed copies") {
+  const std::string set = dir.File("set"), out = dir.File("set.regions");
+  REQUIRE(Run(kPrepareCommand, {"--out", set, "--corpus", "folder:" + MakeCorpus(4), "--languages",
+                                "en", "--threads", "2"}) == kSuccess);
+  const auto model = InitModel(dir.File("store"), SmallOscarManifest(),
+                               *ReadFile(set + "/vocab.txt"), InitOptions());
+  INFO(model.status().ToString());
+  REQUIRE(model.ok());
+  const std::string changes = dir.File("train.yaml");
+  REQUIRE(WriteFileAtomically(changes, "data: elsewhere\naugment: {shift: 0.2}\n").ok());
+  const int status =
+      Run(kExtractCommand, {"--model", model->directory, "--data", set, "--changed-copies", "2",
+                            "--changes", changes, "--out", out, "--threads", "2"});
+  INFO(err());
+  REQUIRE(status == kSuccess);
+  const auto file = *RegionFile::Open(out);
+  int64_t plain = 0, changed = 0;
+  for (int64_t i = 0; i < file->item_count(); ++i) {
+    const ItemLine line = *file->Item(i);
+    REQUIRE(absl::StartsWith(line.captions[0].text, "picture number "));
+    ++(absl::StrContains(line.id, "~") ? changed : plain);
+  }
+  REQUIRE(plain > 0);
+  REQUIRE(changed % 2 == 0);
+  REQUIRE(changed > 0);
+}
+
+TEST_CASE_METHOD(Fixture, "extract tells mistakes of the command line") {
+  const std::vector<std::string> usual = {"--model", "m", "--out", "o"};
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.end(), usual.begin(), usual.end());
+    return Run(kExtractCommand, more);
+  };
+  REQUIRE(run({}) == kUsageError);
+  REQUIRE(absl::StrContains(err(), "either --corpus or --data"));
+  REQUIRE(run({"--corpus", "stamps", "--data", "d"}) == kUsageError);
+  REQUIRE(run({"--data", "d", "--languages", "en"}) == kUsageError);
+  REQUIRE(absl::StrContains(err(), "when it was prepared"));
+  REQUIRE(run({"--data", "d", "--changed-copies", "2"}) == kUsageError);
+  REQUIRE(absl::StrContains(err(), "both, or neither"));
+  REQUIRE(run({"--corpus", "stamps", "--changed-copies", "2", "--changes", "f"}) == kUsageError);
+  REQUIRE(absl::StrContains(err(), "of pictures of --data"));
 }
 
 constexpr char kTinyM3p[] = R"({

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/match.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -18,6 +19,14 @@ TEST_CASE("an item is a line of JSON") {
           "\n"
           R"({"item_id":"c","split":"train","group":1,"captions":[]})"
           "\n");
+}
+
+TEST_CASE("ids are read again, and a line without one is told") {
+  const std::vector<ListedItem> items = {{"a/b", Split::kHeldOut, 0, {}}, {"c", {}, 1, {}}};
+  REQUIRE(*ParseItemIds(ItemJsonLines(items)) == std::vector<std::string>{"a/b", "c"});
+  const absl::Status status = ParseItemIds("{\"item_id\":\"a\"}\n{\"id\":\"b\"}\n").status();
+  REQUIRE(absl::IsInvalidArgument(status));
+  REQUIRE(absl::StrContains(status.message(), "line 2"));
 }
 
 TEST_CASE("skipped items come in the order of their ids, whatever their paths hold") {

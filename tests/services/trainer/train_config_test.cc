@@ -180,5 +180,16 @@ joint: {rate: {peak: -1}}
   }
 }
 
+TEST_CASE("options are read without a run, by the same rules") {
+  auto file = ConfigFile::Parse("start: none\naugment: {shift: 0.25}\nseed: 7\n", "train.yaml");
+  REQUIRE(!ReadTrainingOptions(&*file).ok());
+  file = ConfigFile::Parse("augment: {shift: 0.25}\nseed: 7\n", "train.yaml");
+  const auto options = ReadTrainingOptions(&*file);
+  INFO(options.status().ToString());
+  REQUIRE(options.ok());
+  REQUIRE(options->augment.shift == 0.25);
+  REQUIRE(options->seed == 7);
+}
+
 }  // namespace
 }  // namespace sightline
