@@ -11,6 +11,8 @@
 #include "common/base/status_within.h"
 #include "common/base/usable_cores.h"
 #include "common/bundle/named_bundle.h"
+#include "common/config/config.h"
+#include "common/config/exit_status.h"
 #include "common/dataset/open_corpus.h"
 #include "common/models/inference.h"
 #include "common/rpc/shutdown_signals.h"
@@ -21,7 +23,7 @@
 namespace sightline {
 namespace {
 
-constexpr int64_t kMostCopies = 1000;
+constexpr int64_t kMostCopies = 100;
 
 struct ExtractFlags {
   std::string model, store, out, data, changes;
@@ -94,22 +96,31 @@ absl::Status Check(const ExtractFlags& flags) {
       absl::StrCat("--features: '", flags.features, "' is not float16 or float32"));
 }
 
+// How pictures are changed; without a file not at all.
+absl::StatusOr<TrainingOptions> ReadChanges(const ExtractFlags& flags) {
+  if (flags.changes.empty()) return TrainingOptions();
+  ASSIGN_OR_RETURN(ConfigFile file, ConfigFile::Load(flags.changes));
+  return ReadTrainingOptions(&file);
+}
+
 absl::StatusOr<std::unique_ptr<CorpusReader>> OpenData(const ExtractFlags& flags,
+                                                       const TrainingOptions& changes,
+                                                       const Model& model,
                                                        const CallContext& call) {
   SetPicturesOptions options;
   options.folder = flags.data;
   options.changed_copies = flags.changed_copies;
-  if (!flags.changes.empty()) {
-    ASSIGN_OR_RETURN(ConfigFile file, ConfigFile::Load(flags.changes));
-    ASSIGN_OR_RETURN(const TrainingOptions all, ReadTrainingOptions(&file));
-    options.augment = all.augment;
-    options.seed = all.seed;
+  options.augment = changes.augment;
+  options.seed = changes.seed;
+  if (model.region_extractor() != nullptr) {
+    options.image_size = model.region_extractor()->reduced_side();
   }
   return OpenSetPictures(options, call);
 }
 
 absl::StatusOr<ExtractSummary> Extract(const ExtractFlags& flags,
-                                       const std::vector<CorpusSpec>& specs) {
+                                       const std::vector<CorpusSpec>& specs,
+                                       const TrainingOptions& changes) {
   ShutdownSignals signals;
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
   ComputePool::SingleThreadedLibraries();
@@ -124,7 +135,7 @@ absl::StatusOr<ExtractSummary> Extract(const ExtractFlags& flags,
     ASSIGN_OR_RETURN(job.corpora.emplace_back(), OpenCorpus(spec));
   }
   if (!flags.data.empty()) {
-    ASSIGN_OR_RETURN(job.corpora.emplace_back(), OpenData(flags, call));
+    ASSIGN_OR_RETURN(job.corpora.emplace_back(), OpenData(flags, changes, *model, call));
   }
   job.model = model.get();
   job.out = flags.out;
@@ -149,7 +160,12 @@ int RunExtract(const std::vector<std::string>& args, const Console& console) {
   const auto specs = CorporaOf(values);
   if (usable.ok()) usable = specs.status();
   if (!usable.ok()) return UsageError(kExtractCommand, std::string(usable.message()), console);
-  const absl::StatusOr<ExtractSummary> summary = Extract(values, *specs);
+  const absl::StatusOr<TrainingOptions> changes = ReadChanges(values);
+  if (!changes.ok()) {
+    Fail(changes.status(), console);
+    return ExitStatusOfConfiguration(changes.status());
+  }
+  const absl::StatusOr<ExtractSummary> summary = Extract(values, *specs, *changes);
   if (absl::IsCancelled(summary.status())) {
     console.err << "interrupted; the same command goes on\n";
     return kRunAgain;

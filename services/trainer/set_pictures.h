@@ -17,6 +17,8 @@ namespace sightline {
 
 struct SetPicturesOptions {
   std::string folder;  // that `trainer prepare` has written
+  // Of the pictures, as whoever asks for them sees them (RegionExtractor::reduced_side).
+  int64_t image_size = 0;
   // Of each picture to learn from, beside the one as it is.
   int64_t changed_copies = 0;
   AugmentOptions augment;  // how they are changed
@@ -24,11 +26,13 @@ struct SetPicturesOptions {
 };
 
 // Rows with captions that are not held out, validation's only as they are; a changed copy has the
-// row's id and "~1", "~2", ...  A caption is its tokens, spelled: text that gives these tokens
-// again, so that names, which items.jsonl lacks, are there too, and what was cut is.
+// row's id and "~1", "~2", ...  A caption is its tokens as the set's vocabulary spells them: text
+// that gives these tokens again, without unknown ones, so that names, which items.jsonl lacks, are
+// there too, and what was cut is.
 //
-// Errors of files and of TrainingSet::Open; FailedPrecondition for files of different runs of
-// prepare.
+// InvalidArgument for a set of pictures of another size, and for an id that a copy's would be too;
+// FailedPrecondition for files of different runs of prepare; DataLoss for files that contradict
+// each other; else as files and TrainingSet::Open.
 absl::StatusOr<std::unique_ptr<CorpusReader>> OpenSetPictures(const SetPicturesOptions& options,
                                                               const CallContext& call);
 

@@ -38,7 +38,8 @@ struct TrainOverrides {
 // Reads and finishes `file`: InvalidArgument with every problem.
 absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrides& overrides);
 
-// The options of such a file, which is held to the same rules, and whatever else it says or lacks.
+// The options of such a file, which is held to the same rules, but that it may lack what a run has
+// to have.
 absl::StatusOr<TrainingOptions> ReadTrainingOptions(ConfigFile* file);
 
 }  // namespace sightline

@@ -92,15 +92,17 @@ TEST_CASE_METHOD(Fixture, "extract finds regions in a prepared set's pictures an
   INFO(err());
   REQUIRE(status == kSuccess);
   const auto file = *RegionFile::Open(out);
-  int64_t plain = 0, changed = 0;
+  int64_t plain = 0, changed = 0, train = 0;
   for (int64_t i = 0; i < file->item_count(); ++i) {
     const ItemLine line = *file->Item(i);
     REQUIRE(absl::StartsWith(line.captions[0].text, "picture number "));
-    ++(absl::StrContains(line.id, "~") ? changed : plain);
+    const bool is_copy = absl::StrContains(line.id, "~");
+    ++(is_copy ? changed : plain);
+    if (!is_copy && line.split == Split::kTrain) ++train;
   }
-  REQUIRE(plain > 0);
-  REQUIRE(changed % 2 == 0);
-  REQUIRE(changed > 0);
+  REQUIRE(plain == 4);
+  REQUIRE(changed == 2 * train);
+  REQUIRE(train > 0);
 }
 
 TEST_CASE_METHOD(Fixture, "extract tells mistakes of the command line") {
@@ -116,6 +118,8 @@ TEST_CASE_METHOD(Fixture, "extract tells mistakes of the command line") {
   REQUIRE(absl::StrContains(err(), "when it was prepared"));
   REQUIRE(run({"--data", "d", "--changed-copies", "2"}) == kUsageError);
   REQUIRE(absl::StrContains(err(), "both, or neither"));
+  REQUIRE(run({"--data", "d", "--changed-copies", "2", "--changes", "/nowhere"}) == kUsageError);
+  REQUIRE(absl::StrContains(err(), "/nowhere"));
   REQUIRE(run({"--corpus", "stamps", "--changed-copies", "2", "--changes", "f"}) == kUsageError);
   REQUIRE(absl::StrContains(err(), "of pictures of --data"));
 }

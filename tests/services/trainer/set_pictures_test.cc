@@ -1,6 +1,5 @@
 #include "services/trainer/set_pictures.h"
 
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +12,8 @@
 #include "common/image/decode.h"
 #include "common/models/oscar/small_manifest.h"
 #include "common/tokenizer/wordpiece.h"
+#include "common/training/changed_picture.h"
+#include "common/training/random.h"
 #include "common/training/training_set.h"
 #include "services/trainer/prepare_job.h"
 #include "services/trainer/prepared_folder.h"
@@ -40,23 +41,34 @@ std::string Picture(int place) {
 constexpr char kTrainId[] = "item/104";
 constexpr char kValidationId[] = "item/1112";
 constexpr char kHeldOutId[] = "item/2458";
+constexpr char kTwinId[] = "item/104~1";
 
 class Fixture {
  public:
   Fixture() {
+    options.folder = dir.File("set");
+    options.image_size = kSide;
+    options.augment.shift = 0.2;
+    Prepare(/*shown=*/1);
+  }
+
+  // `shown` is what the first picture shows.
+  void Prepare(int shown) {
     MemoryCorpus corpus;
-    corpus.Add(kTrainId, Picture(1), {{"en", "Wombats, crossing a road!"}, {"de", "ein Tier"}});
+    corpus.Add(kTrainId, Picture(shown), {{"en", caption}, {"de", "ein Tier"}});
     corpus.Add("item/2", Picture(2), {{"en", "the second of those"}});
     corpus.Add(kValidationId, Picture(3), {{"en", "a frog"}});
     corpus.Add(kHeldOutId, Picture(4), {{"en", "a zebra"}});
     corpus.Add("item/nothing", Picture(5));
+    if (twin) corpus.Add(kTwinId, Picture(7), {{"en", "a twin"}});
     PrepareOptions prepare;
-    prepare.out = dir.File("set");
+    prepare.out = options.folder;
     prepare.languages = {"en", "de"};
     prepare.learn_names = true;
     prepare.model = SmallOscarManifest();
     prepare.model.mutable_grid_extractor()->set_image_size(kSide);
     prepare.vocabulary_size = 1200;
+    prepare.vocabulary = vocabulary;
     Progress::Options quiet;
     quiet.terminal = true;
     quiet.write = [](absl::string_view) {};
@@ -65,8 +77,6 @@ class Fixture {
         PrepareJob(prepare, CorporaOf(corpus), &progress).Run(CallContext::Unbounded());
     INFO(summary.status().ToString());
     REQUIRE(summary.ok());
-    options.folder = prepare.out;
-    options.augment.shift = 0.2;
   }
 
   std::unique_ptr<CorpusReader> Open() const {
@@ -79,6 +89,9 @@ class Fixture {
 
   TempDir dir;
   SetPicturesOptions options;
+  std::string caption = "Wombats, crossing a road!";  // of the first picture
+  std::string vocabulary;                             // empty: made
+  bool twin = false;                                  // whether an item is named as a copy would be
 };
 
 Pixels Decoded(const CorpusReader& reader, const CorpusItem& item) {
@@ -107,7 +120,20 @@ TEST_CASE_METHOD(Fixture, "rows to learn from are there with copies, validation'
   }
 }
 
-TEST_CASE_METHOD(Fixture, "a caption gives the tokens that it was made of") {
+// Of a row of the set, between the special ones, and without unknown ones.
+std::vector<int32_t> KnownTokens(const TrainingSet& set, int64_t caption) {
+  std::vector<int32_t> known;
+  const auto all = set.tokens(caption);
+  for (const int32_t token : all.subspan(1, all.size() - 2)) {
+    if (token != set.special_tokens().unk) known.push_back(token);
+  }
+  return known;
+}
+
+TEST_CASE_METHOD(Fixture, "a caption gives the tokens that it was made of, but for unknown ones") {
+  vocabulary = *ReadFile(Path("vocab.txt"));
+  caption = "Wombats, crossing \u6f22 a road!";
+  Prepare(/*shown=*/1);
   const CorpusListing listing = *Open()->List();
   const auto set = *TrainingSet::Open(Path(kTrainingSetFile));
   const auto tokenizer =
@@ -123,11 +149,8 @@ TEST_CASE_METHOD(Fixture, "a caption gives the tokens that it was made of") {
     const CorpusItem& item = *items.at(id);
     REQUIRE(static_cast<int64_t>(item.captions.size()) == set->captions(row).size());
     for (size_t i = 0; i < item.captions.size(); ++i) {
-      std::vector<int32_t> tokens = *tokenizer->Encode(item.captions[i].text);
-      tokens.insert(tokens.begin(), tokenizer->cls_id());
-      tokens.push_back(tokenizer->sep_id());
-      const auto expected = set->tokens(set->captions(row)[static_cast<int64_t>(i)]);
-      REQUIRE(tokens == std::vector<int32_t>(expected.begin(), expected.end()));
+      REQUIRE(*tokenizer->Encode(item.captions[i].text) ==
+              KnownTokens(*set, set->captions(row)[static_cast<int64_t>(i)]));
     }
   }
   REQUIRE(items.at("item/nothing")->captions[0].text == "nothing");
@@ -150,15 +173,61 @@ TEST_CASE_METHOD(Fixture, "pictures are the set's, and copies differ, by the see
   REQUIRE(Decoded(*other, listing.items[1]).rgb != first.rgb);
 }
 
-TEST_CASE_METHOD(Fixture, "a version tells what a picture follows from") {
-  options.changed_copies = 1;
+TEST_CASE_METHOD(Fixture, "a copy is the picture of its own row, changed as training changes it") {
+  options.changed_copies = 2;
   const auto reader = Open();
+  const auto set = *TrainingSet::Open(Path(kTrainingSetFile));
   const CorpusListing listing = *reader->List();
-  options.augment.flip_probability = 0.7;
-  const auto other = Open();
-  REQUIRE(reader->PictureVersion(listing.items[0]) == other->PictureVersion(listing.items[0]));
-  REQUIRE(reader->PictureVersion(listing.items[1]) != other->PictureVersion(listing.items[1]));
-  REQUIRE(reader->PictureVersion(listing.items[0]) != reader->PictureVersion(listing.items[1]));
+  REQUIRE(listing.items[6].item_id == "item/2~2");
+  const Pixels copy = Decoded(*reader, listing.items[6]);
+  Random random(RowSeed(options.seed, RandomStream::kVariants, /*step=*/2, /*row=*/2));
+  const std::string planes = *ChangedPicture(*set, /*row=*/2, options.augment, &random);
+  for (int i = 0; i < kSide * kSide; ++i) {
+    for (int colour = 0; colour < 3; ++colour) {
+      REQUIRE(copy.rgb[3 * i + colour] == static_cast<uint8_t>(planes[colour * kSide * kSide + i]));
+    }
+  }
+}
+
+TEST_CASE_METHOD(Fixture, "a version tells what a picture follows from") {
+  options.changed_copies = 2;
+  const auto reader = Open();
+  const std::vector<CorpusItem> items = reader->List()->items;
+  const std::string plain = reader->PictureVersion(items[0]);
+  const std::string copy = reader->PictureVersion(items[1]);
+  REQUIRE(copy != plain);
+  REQUIRE(reader->PictureVersion(items[2]) != copy);
+  options.seed = 2;
+  REQUIRE(Open()->PictureVersion(items[1]) != copy);
+  REQUIRE(Open()->PictureVersion(items[0]) == plain);
+  options.seed = 1;
+  AugmentOptions& o = options.augment;
+  for (double* range :
+       {&o.scale, &o.shift, &o.rotation_degrees, &o.flip_probability, &o.brightness, &o.contrast,
+        &o.saturation, &o.grey_probability, &o.erase_probability, &o.erase_side}) {
+    const double before = *range;
+    *range += 1e-7;
+    REQUIRE(Open()->PictureVersion(items[1]) != copy);
+    *range = before;
+  }
+  REQUIRE(Open()->PictureVersion(items[1]) == copy);
+  // Another drawing, of which items.jsonl says the same.
+  Prepare(/*shown=*/6);
+  REQUIRE(Open()->PictureVersion(items[0]) != plain);
+}
+
+TEST_CASE_METHOD(Fixture, "a set of another size, and an id that two would have, are refused") {
+  options.image_size = 2 * kSide;
+  const absl::Status other = OpenSetPictures(options, CallContext::Unbounded()).status();
+  REQUIRE(absl::IsInvalidArgument(other));
+  REQUIRE(absl::StrContains(other.message(), "pictures of 32 x 32 pixels, and the model sees 64"));
+  options.image_size = kSide;
+  options.changed_copies = 1;
+  twin = true;
+  Prepare(/*shown=*/1);
+  const absl::Status twins = OpenSetPictures(options, CallContext::Unbounded()).status();
+  REQUIRE(absl::IsInvalidArgument(twins));
+  REQUIRE(absl::StrContains(twins.message(), "two pictures"));
 }
 
 TEST_CASE_METHOD(Fixture, "files of two runs, and pictures over the limit, are refused") {
