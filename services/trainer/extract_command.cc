@@ -112,8 +112,14 @@ absl::StatusOr<std::unique_ptr<CorpusReader>> OpenData(const ExtractFlags& flags
   options.changed_copies = flags.changed_copies;
   options.augment = changes.augment;
   options.seed = changes.seed;
-  if (model.region_extractor() != nullptr) {
-    options.image_size = model.region_extractor()->reduced_side();
+  const RegionExtractor* const extractor = model.region_extractor();
+  if (extractor != nullptr) options.image_size = extractor->reduced_side();
+  if (options.image_size == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--data: its pictures are of one size, and model ", model.id(),
+                     extractor == nullptr
+                         ? " finds no regions in pictures; it reads those of a detector"
+                         : " sees pictures of any; give those that they were made of, --corpus"));
   }
   return OpenSetPictures(options, call);
 }

@@ -1,6 +1,6 @@
 // What a prepared folder has to learn from (`trainer prepare`), as a corpus of pictures: those of
-// its training set as they are and randomly changed, with captions as the model reads them, so
-// that networks learn from a stem that stands still as `train` does from one that learns.
+// its training set as they are and randomly changed, so that networks learn from a stem that stands
+// still as `train` does from one that learns.
 #ifndef SIGHTLINE_SERVICES_TRAINER_SET_PICTURES_H_
 #define SIGHTLINE_SERVICES_TRAINER_SET_PICTURES_H_
 

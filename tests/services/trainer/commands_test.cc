@@ -100,6 +100,15 @@ TEST_CASE_METHOD(Fixture, "extract finds regions in a prepared set's pictures an
     ++(is_copy ? changed : plain);
     if (!is_copy && line.split == Split::kTrain) ++train;
   }
+  auto manifest = SmallOscarManifest();
+  manifest.clear_grid_extractor();
+  const auto blind =
+      InitModel(dir.File("store"), manifest, *ReadFile(set + "/vocab.txt"), InitOptions());
+  INFO(blind.status().ToString());
+  REQUIRE(blind.ok());
+  REQUIRE(Run(kExtractCommand, {"--model", blind->directory, "--data", set, "--out", out}) ==
+          kFailure);
+  REQUIRE(absl::StrContains(err(), "finds no regions in pictures"));
   REQUIRE(plain == 4);
   REQUIRE(changed == 2 * train);
   REQUIRE(train > 0);
