@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/base/checksum.h"
 #include "common/base/status_macros.h"
 
 namespace sightline {
@@ -32,22 +34,29 @@ absl::StatusOr<std::vector<std::vector<int>>> RankAll(const MeasureSpec& spec,
   return ranks;
 }
 
-// A row for each picture, whose queries stand together.  Two columns for each method but the first:
-// R@1, then reciprocal rank; then how many queries there are.
-BootstrapTable DifferencesToFirst(const std::vector<std::vector<int>>& ranks,
-                                  absl::Span<const EvaluationQuery> queries) {
+constexpr int kCutoffs = static_cast<int>(kRecallCutoffs.size());
+constexpr int kGainColumns = kCutoffs + 1;  // and the reciprocal rank
+
+// A row for each picture.  kGainColumns for each of `ranks`, then how many queries there are.
+BootstrapTable Differences(absl::Span<const int> reference,
+                           absl::Span<const std::vector<int>> ranks,
+                           absl::Span<const EvaluationQuery> queries) {
   std::vector<int64_t> row_of;
   for (size_t q = 0; q < queries.size(); ++q) {
     const bool same = q > 0 && queries[q].item_id == queries[q - 1].item_id;
     row_of.push_back(q == 0 ? 0 : row_of.back() + (same ? 0 : 1));
   }
-  const int last = 2 * static_cast<int>(ranks.size() - 1);
+  const int last = kGainColumns * static_cast<int>(ranks.size());
   BootstrapTable table(queries.empty() ? 0 : row_of.back() + 1, last + 1);
   for (size_t q = 0; q < queries.size(); ++q) {
-    for (size_t m = 1; m < ranks.size(); ++m) {
-      const int column = 2 * static_cast<int>(m - 1);
-      table.at(row_of[q], column) += RecallAt(ranks[m][q], 1) - RecallAt(ranks[0][q], 1);
-      table.at(row_of[q], column + 1) += ReciprocalRank(ranks[m][q]) - ReciprocalRank(ranks[0][q]);
+    for (size_t m = 0; m < ranks.size(); ++m) {
+      const int column = kGainColumns * static_cast<int>(m);
+      for (int i = 0; i < kCutoffs; ++i) {
+        table.at(row_of[q], column + i) +=
+            RecallAt(ranks[m][q], kRecallCutoffs[i]) - RecallAt(reference[q], kRecallCutoffs[i]);
+      }
+      table.at(row_of[q], column + kCutoffs) +=
+          ReciprocalRank(ranks[m][q]) - ReciprocalRank(reference[q]);
     }
     ++table.at(row_of[q], last);
   }
@@ -93,6 +102,30 @@ int FirstRelevant(Direction direction, const Relevance& relevance, const Evaluat
   return 0;
 }
 
+std::string QueriesSha256(absl::Span<const EvaluationQuery> queries) {
+  Sha256 sum;
+  for (const EvaluationQuery& query : queries) {  // each text behind its length
+    sum.Update(
+        absl::StrCat(query.item_id.size(), ":", query.item_id, query.text.size(), ":", query.text));
+  }
+  return sum.Hex();
+}
+
+std::vector<Gain> GainsOver(absl::Span<const int> reference,
+                            absl::Span<const std::vector<int>> ranks,
+                            absl::Span<const EvaluationQuery> queries,
+                            const BootstrapOptions& options, ComputePool* pool) {
+  const std::vector<Interval> intervals =
+      IntervalsOf(Differences(reference, ranks, queries), options, pool);
+  std::vector<Gain> gains(ranks.size());
+  for (size_t m = 0; m < gains.size(); ++m) {
+    const auto first = intervals.begin() + static_cast<int64_t>(m) * kGainColumns;
+    std::copy_n(first, kCutoffs, gains[m].recall.begin());
+    gains[m].mrr = first[kCutoffs];
+  }
+  return gains;
+}
+
 const MethodResult* Measurement::Find(const Method& method) const {
   for (const MethodResult& result : results) {
     if (SameMethod(result.method, method)) return &result;
@@ -103,14 +136,16 @@ const MethodResult* Measurement::Find(const Method& method) const {
 absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& relevance,
                                     Ranker* ranker, ComputePool* pool, Progress* progress,
                                     const CallContext& call) {
-  ASSIGN_OR_RETURN(const auto ranks, RankAll(spec, relevance, ranker, progress, call));
-  const std::vector<Interval> intervals =
-      IntervalsOf(DifferencesToFirst(ranks, spec.queries), spec.bootstrap, pool);
-  Measurement measurement{spec.direction, spec.split, {}};
+  ASSIGN_OR_RETURN(auto ranks, RankAll(spec, relevance, ranker, progress, call));
+  const std::vector<Gain> gains = GainsOver(ranks[0], absl::MakeConstSpan(ranks).subspan(1),
+                                            spec.queries, spec.bootstrap, pool);
+  Measurement measurement{spec.direction, spec.split, {}, QueriesSha256(spec.queries)};
   for (size_t m = 0; m < spec.methods.size(); ++m) {
-    MethodResult result{spec.methods[m], Summarize(ranks[m]), absl::nullopt};
-    if (m > 0) result.gain = Gain{intervals[2 * (m - 1)], intervals[2 * (m - 1) + 1]};
-    measurement.results.push_back(result);
+    MethodResult& result = measurement.results.emplace_back();
+    result.method = spec.methods[m];
+    result.metrics = Summarize(ranks[m]);
+    if (m > 0) result.gain = gains[m - 1];
+    result.ranks = std::move(ranks[m]);
   }
   return measurement;
 }

@@ -4,6 +4,8 @@
 #ifndef SIGHTLINE_COMMON_EVALUATION_PROTOCOL_H_
 #define SIGHTLINE_COMMON_EVALUATION_PROTOCOL_H_
 
+#include <array>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -29,6 +31,9 @@ inline constexpr int kListLength = 50;
 int FirstRelevant(Direction direction, const Relevance& relevance, const EvaluationQuery& query,
                   absl::Span<const Hit> hits);
 
+// Of their pictures and texts, in order: equal for the same questions alone.
+std::string QueriesSha256(absl::Span<const EvaluationQuery> queries);
+
 struct MeasureSpec {
   Direction direction = Direction::kTextToImage;
   absl::optional<Split> split;  // that the queries are of; none: all there are
@@ -38,22 +43,33 @@ struct MeasureSpec {
   BootstrapOptions bootstrap;
 };
 
-// A method minus retrieval alone, over the same queries.
+// One method minus another, over the same queries.
 struct Gain {
-  Interval recall_at_1;
+  std::array<Interval, kRecallCutoffs.size()> recall;
   Interval mrr;
 };
+
+// Of each of `ranks`, one method's first relevant hits in the order of `queries`, minus
+// `reference`.  Pictures are drawn, with all of their queries, which have to stand together.
+std::vector<Gain> GainsOver(absl::Span<const int> reference,
+                            absl::Span<const std::vector<int>> ranks,
+                            absl::Span<const EvaluationQuery> queries,
+                            const BootstrapOptions& options, ComputePool* pool);
 
 struct MethodResult {
   Method method;
   RetrievalMetrics metrics;
-  absl::optional<Gain> gain;  // none for retrieval alone
+  absl::optional<Gain> gain;  // over retrieval alone, which has none
+  std::vector<int> ranks;     // as FirstRelevant, in the order of the queries
+  // Over what an earlier measurement found by it, where there is one.
+  absl::optional<Gain> over_earlier;
 };
 
 struct Measurement {
   Direction direction = Direction::kTextToImage;
   absl::optional<Split> split;
   std::vector<MethodResult> results;  // in the order of the methods
+  std::string queries_sha256;
 
   // Null if it was not measured.
   const MethodResult* Find(const Method& method) const;

@@ -16,6 +16,7 @@
 #ifndef SIGHTLINE_COMMON_EVALUATION_SCORE_TIMING_H_
 #define SIGHTLINE_COMMON_EVALUATION_SCORE_TIMING_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct ScoreTiming {
 
 // "be.npy" -> "be.npy.json".
 std::string TimingPath(absl::string_view matrix_path);
+
+// More than any such file has.
+inline constexpr int64_t kMaxTimingBytes = 1 << 16;
 
 // The file's text.  InvalidArgument, naming the key, for what is no number of its kind, and for
 // more pairs than `items` has images.

@@ -16,6 +16,7 @@
 #include "common/evaluation/protocol.h"
 #include "common/evaluation/store_ranker.h"
 #include "common/log/progress.h"
+#include "services/evaluator/earlier_report.h"
 #include "services/evaluator/evaluator_flags.h"
 #include "services/evaluator/report.h"
 
@@ -37,6 +38,7 @@ struct MeasureFlags {
   BootstrapOptions bootstrap;
   bool all = false;
   bool choose = false;
+  std::string against;
 
   void Define(Flags* flags) {
     store.Define(flags);
@@ -60,6 +62,11 @@ struct MeasureFlags {
                   "say which combination is best on the validation split at depth 20 and 50, or "
                   "that none is, for each direction",
                   &choose);
+    flags->String(
+        "against", "FILE",
+        "what an earlier --json wrote of the same queries: say what has been gained, with "
+        "intervals",
+        &against);
     flags->String("json", "FILE", "write everything there, too", &json);
     flags->Int("limit", "queries of each split, evenly spread; default: all", 1, 1 << 30, &limit);
     flags->Int("resamples", "of the bootstrap; default 10000", 100, 1000000, &bootstrap.resamples);
@@ -166,6 +173,8 @@ class MeasureRun {
 
   absl::StatusOr<MeasureReport> Run(const CallContext& call) {
     RETURN_IF_ERROR(ReadSplits());
+    RETURN_IF_ERROR(ReadEarlier());
+    ASSIGN_OR_RETURN(const std::vector<MeasureSpec> specs, Specs());
     MeasureReport report = EmptyReport();
     const std::unique_ptr<SearchClient> client =
         report.live ? MakeGrpcSearchClient(flags_.fleet.router) : nullptr;
@@ -176,11 +185,9 @@ class MeasureRun {
     } else {
       ranker = std::make_unique<StoreRanker>(opened_.store.get());
     }
-    for (const Direction direction : flags_.store.Directions()) {
-      for (const absl::optional<Split> split : plan_.splits) {
-        ASSIGN_OR_RETURN(Measurement measurement, MeasureOne(direction, split, *ranker, call));
-        report.measurements.push_back(std::move(measurement));
-      }
+    for (const MeasureSpec& spec : specs) {
+      ASSIGN_OR_RETURN(Measurement measurement, MeasureOne(spec, *ranker, call));
+      report.measurements.push_back(std::move(measurement));
     }
     if (flags_.choose) {
       ASSIGN_OR_RETURN(report.choices, Choose(report.measurements));
@@ -205,8 +212,16 @@ class MeasureRun {
     return absl::OkStatus();
   }
 
+  absl::Status ReadEarlier() {
+    if (flags_.against.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(flags_.against, kMaxReportBytes));
+    ASSIGN_OR_RETURN(earlier_, Within(flags_.against, ParseEarlierReport(text)));
+    return absl::OkStatus();
+  }
+
   MeasureReport EmptyReport() const {
     MeasureReport report;
+    report.earlier = flags_.against;
     report.live = !flags_.fleet.router.empty();
     report.images = Describe(*opened_.store, Direction::kTextToImage);
     report.captions = Describe(*opened_.store, Direction::kImageToText);
@@ -218,24 +233,47 @@ class MeasureRun {
     return report;
   }
 
-  absl::StatusOr<Measurement> MeasureOne(Direction direction, absl::optional<Split> split,
-                                         Ranker& ranker, const CallContext& call) {
-    const Relevance& relevance = opened_.store->relevance();
+  // Of each direction and split; each has been asked before, where there is an earlier report.
+  absl::StatusOr<std::vector<MeasureSpec>> Specs() const {
+    std::vector<MeasureSpec> specs;
+    for (const Direction direction : flags_.store.Directions()) {
+      for (const absl::optional<Split> split : plan_.splits) {
+        ASSIGN_OR_RETURN(MeasureSpec spec, SpecOf(direction, split));
+        if (!flags_.against.empty()) {
+          RETURN_IF_ERROR(Within(flags_.against, FindEarlier(earlier_, spec).status()));
+        }
+        specs.push_back(std::move(spec));
+      }
+    }
+    return specs;
+  }
+
+  absl::StatusOr<MeasureSpec> SpecOf(Direction direction, absl::optional<Split> split) const {
     MeasureSpec spec;
     spec.direction = direction;
     spec.split = split;
-    spec.queries = relevance.Queries(direction);
+    spec.queries = opened_.store->relevance().Queries(direction);
     if (split.has_value()) {
       ASSIGN_OR_RETURN(spec.queries, QueriesOf(*split, splits_, spec.queries));
     }
     spec.queries = Sample(std::move(spec.queries), flags_.limit);
     spec.methods = MethodsFor(plan_, *opened_.store, direction);
     spec.bootstrap = flags_.bootstrap;
-    progress_.Begin(absl::StrCat(DirectionName(direction), " ", SplitText(split)), "queries",
-                    static_cast<int64_t>(spec.queries.size()));
+    return spec;
+  }
+
+  absl::StatusOr<Measurement> MeasureOne(const MeasureSpec& spec, Ranker& ranker,
+                                         const CallContext& call) {
+    progress_.Begin(absl::StrCat(DirectionName(spec.direction), " ", SplitText(spec.split)),
+                    "queries", static_cast<int64_t>(spec.queries.size()));
     absl::StatusOr<Measurement> measurement =
-        Measure(spec, relevance, &ranker, opened_.pool.get(), &progress_, call);
+        Measure(spec, opened_.store->relevance(), &ranker, opened_.pool.get(), &progress_, call);
     progress_.End();
+    if (measurement.ok() && !flags_.against.empty()) {
+      ASSIGN_OR_RETURN(const EarlierResults* const earlier, FindEarlier(earlier_, spec));
+      HoldAgainst(*earlier, spec, opened_.store->reranker(spec.direction).declared,
+                  opened_.pool.get(), &*measurement);
+    }
     return measurement;
   }
 
@@ -254,6 +292,7 @@ class MeasureRun {
   const OpenedStore& opened_;
   Progress progress_;
   ItemSplits splits_;
+  std::vector<EarlierResults> earlier_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "services/evaluator/report.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -19,14 +20,6 @@ std::string Text(absl::string_view text) {
   return std::string(text);
 }
 
-// Whether that is what is served when nobody asks for another.
-bool IsDeclared(const MethodResult& result, const absl::optional<DeclaredCombination>& declared) {
-  if (!declared.has_value()) return false;
-  if (!declared->by_default) return result.method.depth == 0;
-  return result.method.depth > 0 &&
-         SameCombination(result.method.combination, declared->combination);
-}
-
 std::string Percent(double share) {
   return absl::StrFormat("%.1f", 100 * share);
 }
@@ -40,13 +33,16 @@ std::string Fractions(const Interval& gain) {
   return absl::StrFormat("%+.4f [%+.4f, %+.4f]", gain.estimate, gain.low, gain.high);
 }
 
+std::vector<std::string> NameAndDepth(const Method& method, bool declared) {
+  return {absl::StrCat(MethodText(method), declared ? " (declared)" : ""),
+          method.depth == 0 ? "-" : absl::StrCat(method.depth)};
+}
+
 std::vector<std::string> Row(const MethodResult& result, bool declared) {
-  std::vector<std::string> row = {
-      absl::StrCat(MethodText(result.method), declared ? " (declared)" : ""),
-      result.method.depth == 0 ? "-" : absl::StrCat(result.method.depth)};
+  std::vector<std::string> row = NameAndDepth(result.method, declared);
   for (const double recall : result.metrics.recall) row.push_back(Percent(recall));
   row.push_back(absl::StrFormat("%.4f", result.metrics.mrr));
-  row.push_back(result.gain.has_value() ? Points(result.gain->recall_at_1) : "");
+  row.push_back(result.gain.has_value() ? Points(result.gain->recall[0]) : "");
   row.push_back(result.gain.has_value() ? Fractions(result.gain->mrr) : "");
   return row;
 }
@@ -98,6 +94,15 @@ Json IntervalJson(const Interval& interval) {
   return {{"difference", interval.estimate}, {"low", interval.low}, {"high", interval.high}};
 }
 
+Json GainJson(const Gain& gain) {
+  Json json;
+  for (size_t i = 0; i < kRecallCutoffs.size(); ++i) {
+    json[absl::StrCat("recall_at_", kRecallCutoffs[i])] = IntervalJson(gain.recall[i]);
+  }
+  json["mrr"] = IntervalJson(gain.mrr);
+  return json;
+}
+
 Json MethodJson(const MethodResult& result, bool declared) {
   Json json = {{"name", MethodText(result.method)}, {"depth", result.method.depth}};
   if (result.method.depth > 0) {
@@ -108,10 +113,9 @@ Json MethodJson(const MethodResult& result, bool declared) {
     json["recall"][absl::StrCat(kRecallCutoffs[i])] = result.metrics.recall[i];
   }
   json["mrr"] = result.metrics.mrr;
-  if (result.gain.has_value()) {
-    json["minus_retrieval"] = {{"recall_at_1", IntervalJson(result.gain->recall_at_1)},
-                               {"mrr", IntervalJson(result.gain->mrr)}};
-  }
+  if (result.gain.has_value()) json["minus_retrieval"] = GainJson(*result.gain);
+  if (result.over_earlier.has_value()) json["minus_earlier"] = GainJson(*result.over_earlier);
+  json["ranks"] = result.ranks;
   return json;
 }
 
@@ -120,10 +124,11 @@ Json MeasurementJson(const MeasureReport& report, const Measurement& measurement
   Json json = {{"direction", Text(DirectionName(measurement.direction))},
                {"split", SplitText(measurement.split)},
                {"query_count", measurement.results[0].metrics.query_count},
+               {"queries_sha256", measurement.queries_sha256},
                {"pool_size", target.item_count},
                {"methods", Json::array()}};
   for (const MethodResult& result : measurement.results) {
-    json["methods"].push_back(MethodJson(result, IsDeclared(result, target.declared)));
+    json["methods"].push_back(MethodJson(result, IsDeclared(result.method, target.declared)));
   }
   return json;
 }
@@ -192,7 +197,45 @@ Json BothWaysJson(const MeasureReport& report) {
   return json;
 }
 
+// Whether its row is shown.
+bool IsShown(const Method& method, bool declared, bool all) {
+  return all || declared || method.depth == 0 ||
+         method.combination.kind == CombinationKind::kReplace;
+}
+
+std::string EarlierText(const MeasureReport& report, bool all) {
+  std::string text;
+  for (const Measurement& measurement : report.measurements) {
+    Table table({{"method"},
+                 {"depth", true},
+                 {"R@1 gain", true},
+                 {"R@5 gain", true},
+                 {"R@10 gain", true},
+                 {"R@20 gain", true},
+                 {"MRR gain", true}});
+    for (const MethodResult& result : measurement.results) {
+      const bool declared =
+          IsDeclared(result.method, report.target(measurement.direction).declared);
+      if (!result.over_earlier.has_value() || !IsShown(result.method, declared, all)) continue;
+      std::vector<std::string> row = NameAndDepth(result.method, declared);
+      for (const Interval& gain : result.over_earlier->recall) row.push_back(Points(gain));
+      row.push_back(Fractions(result.over_earlier->mrr));
+      table.AddRow(std::move(row));
+    }
+    absl::StrAppend(&text, "\n", DirectionName(measurement.direction), ", ",
+                    SplitText(measurement.split), ", over ", report.earlier, "\n",
+                    table.ToString(/*indent=*/2));
+  }
+  return text;
+}
+
 }  // namespace
+
+bool IsDeclared(const Method& method, const absl::optional<DeclaredCombination>& declared) {
+  if (!declared.has_value()) return false;
+  if (!declared->by_default) return method.depth == 0;
+  return method.depth > 0 && SameCombination(method.combination, declared->combination);
+}
 
 std::string SplitText(absl::optional<Split> split) {
   return split.has_value() ? Text(SplitName(*split)) : "all";
@@ -214,16 +257,14 @@ std::string ReportText(const MeasureReport& report, bool all) {
                  {absl::StrCat("MRR gain ", sure), true}});
     const auto& declared = report.target(measurement.direction).declared;
     for (const MethodResult& result : measurement.results) {
-      const bool is_declared = IsDeclared(result, declared);
-      if (all || is_declared || result.method.depth == 0 ||
-          result.method.combination.kind == CombinationKind::kReplace) {
-        table.AddRow(Row(result, is_declared));
-      }
+      const bool is_declared = IsDeclared(result.method, declared);
+      if (IsShown(result.method, is_declared, all)) table.AddRow(Row(result, is_declared));
     }
     absl::StrAppend(&text, text.empty() ? "" : "\n", Title(report, measurement),
                     table.ToString(/*indent=*/2));
   }
   if (report.every_caption) text += BothWaysText(report, all);
+  if (!report.earlier.empty()) text += EarlierText(report, all);
   if (!report.choices.empty()) text += "\n";
   for (const Choice& choice : report.choices) text += ChoiceText(choice);
   return text;
@@ -248,6 +289,7 @@ std::string ReportJson(const MeasureReport& report) {
   for (const Measurement& measurement : report.measurements) {
     json["results"].push_back(MeasurementJson(report, measurement));
   }
+  if (!report.earlier.empty()) json["earlier"] = report.earlier;
   if (report.every_caption) json["both_directions"] = BothWaysJson(report);
   for (const Choice& choice : report.choices) {
     Json& of_direction = json["choice"][Text(DirectionName(choice.direction))];

@@ -33,6 +33,7 @@ struct MeasureReport {
   int64_t limit = 0;  // queries of each split; 0: all
   BootstrapOptions bootstrap;
   std::vector<Measurement> measurements;
+  std::string earlier;          // what it is held against, for people; empty: nothing
   std::vector<Choice> choices;  // one for each direction, if they were asked for
 
   const EvaluatedIndex& target(Direction direction) const {
@@ -43,7 +44,11 @@ struct MeasureReport {
 // "train", "validation", "held_out"; "all" for none.
 std::string SplitText(absl::optional<Split> split);
 
-// One block for each direction and split, then the choices.  Of the combinations only
+// Whether that is what is served when nobody asks for another.
+bool IsDeclared(const Method& method, const absl::optional<DeclaredCombination>& declared);
+
+// One block for each direction and split, then those of what is held against an earlier report, then
+// the choices.  Of the combinations only
 // replace and the declared one are shown, unless `all`.
 std::string ReportText(const MeasureReport& report, bool all);
 

@@ -30,7 +30,6 @@ namespace sightline {
 namespace {
 
 constexpr int kSidecarVersion = 1;
-constexpr int64_t kMostSidecarBytes = 1 << 16;
 
 std::string SumOf(const ChosenPairs& pairs) {
   Sha256 sum;
@@ -159,7 +158,7 @@ class ScoresRun {
   absl::Status TakeUp() {
     const std::string path = TimingPath(flags_.out);
     if (!FileExists(flags_.out) || !FileExists(path)) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostSidecarBytes));
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTimingBytes));
     const auto json = nlohmann::json::parse(text, /*cb=*/nullptr, /*allow_exceptions=*/false);
     const bool same = json.is_object() && json.value("job", nlohmann::json()) == JobSum();
     if (!same && flags_.time_only) {

@@ -24,8 +24,6 @@
 namespace sightline {
 namespace {
 
-constexpr int64_t kMostSidecarBytes = 1 << 16;
-
 using MeasuredRun = std::vector<std::vector<QueryMeasures>>;  // [method][query]
 
 // One run's share of the mean of `runs`.
@@ -114,7 +112,7 @@ class TablesRun {
   absl::Status ReadSidecar(const TablesPlan::Matrix& matrix) {
     const std::string path = TimingPath(matrix.file);
     if (!FileExists(path)) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMostSidecarBytes));
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTimingBytes));
     ASSIGN_OR_RETURN(const ScoreOrigin origin, Within(path, ParseScoreOrigin(text, items_)));
     if (origin.kind.has_value()) kinds_[matrix.name] = *origin.kind;
     ASSIGN_OR_RETURN(const ScoreTiming timing, Within(path, ParseScoreTiming(text, items_)));

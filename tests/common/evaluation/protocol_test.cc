@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/checksum.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -79,14 +80,45 @@ TEST_CASE("every method is measured over all queries and compared with retrieval
   REQUIRE(retrieval.recall_at(20) == Approx(5.0 / 8));
   REQUIRE_FALSE(measured->results[0].gain.has_value());
   const MethodResult& better = *measured->Find({20, kReplaceAll});
-  REQUIRE(better.gain->recall_at_1.estimate == Approx(6.0 / 8));
-  REQUIRE(better.gain->recall_at_1.low > 0);
+  REQUIRE(better.gain->recall[0].estimate == Approx(6.0 / 8));
+  REQUIRE(better.gain->recall[0].low > 0);
   REQUIRE(better.gain->mrr.estimate == Approx(better.metrics.mrr - retrieval.mrr));
   const MethodResult& alike = *measured->Find({20, kHalf});
-  REQUIRE(alike.gain->recall_at_1.low == 0);
-  REQUIRE(alike.gain->recall_at_1.high == 0);
+  REQUIRE(alike.gain->recall[0].low == 0);
+  REQUIRE(alike.gain->recall[0].high == 0);
   REQUIRE(alike.gain->mrr.high == 0);
   REQUIRE(measured->Find({50, kHalf}) == nullptr);
+  REQUIRE(measured->results[0].ranks == std::vector<int>{1, 2, 3, 0, 7, 20, 21, 50});
+  REQUIRE(better.ranks == std::vector<int>{1, 1, 1, 0, 1, 1, 1, 1});
+}
+
+TEST_CASE("a gain is told at every cutoff, of each method over the same reference") {
+  const std::vector<EvaluationQuery> queries =
+      PicturesWithCaptions(4).Queries(Direction::kTextToImage);
+  ComputePool pool(1);
+  const std::vector<int> reference = {1, 6, 15, 0};
+  const std::vector<std::vector<int>> ranks = {{1, 5, 10, 20}, reference, {0, 0, 0, 0}};
+  const std::vector<Gain> gains = GainsOver(reference, ranks, queries, BootstrapOptions(), &pool);
+  REQUIRE(gains.size() == 3);
+  const double better[] = {0, 0.25, 0.25, 0.25}, worse[] = {-0.25, -0.25, -0.5, -0.75};
+  for (size_t i = 0; i < kRecallCutoffs.size(); ++i) {
+    CHECK(gains[0].recall[i].estimate == Approx(better[i]));
+    CHECK(gains[1].recall[i].low == 0);
+    CHECK(gains[1].recall[i].high == 0);
+    CHECK(gains[2].recall[i].estimate == Approx(worse[i]));
+  }
+  CHECK(gains[0].mrr.estimate == Approx((1.0 / 5 - 1.0 / 6 + 1.0 / 10 - 1.0 / 15 + 1.0 / 20) / 4));
+  CHECK(GainsOver({}, {{}}, {}, BootstrapOptions(), &pool)[0].recall[0].estimate == 0);
+}
+
+TEST_CASE("the queries' sum is another for other questions, or the same in another order") {
+  const EvaluationQuery one = {"a", "red fish", {}}, two = {"b", "fish", {}};
+  const std::string sum = QueriesSha256({one, two});
+  REQUIRE(IsSha256Hex(sum));
+  REQUIRE(QueriesSha256({one, two}) == sum);
+  REQUIRE(QueriesSha256({two, one}) != sum);
+  REQUIRE(QueriesSha256({one}) != sum);
+  REQUIRE(QueriesSha256({{"a", "red fishb", {}}, {"", "fish", {}}}) != sum);
 }
 
 TEST_CASE("captions of a picture are drawn together: five that are alike say what one says") {
@@ -107,7 +139,7 @@ TEST_CASE("captions of a picture are drawn together: five that are alike say wha
                                   &pool, nullptr, CallContext::Unbounded());
     REQUIRE(measured.ok());
     REQUIRE(measured->results[0].metrics.query_count == 10 * captions);
-    return measured->results[1].gain->recall_at_1;
+    return measured->results[1].gain->recall[0];
   };
   const Interval one = gain_of(1), five = gain_of(5);
   REQUIRE(one.estimate == Approx(0.4));

@@ -149,6 +149,37 @@ TEST_CASE("a store is measured in both directions, every split and combination")
   }
 }
 
+TEST_CASE("a store is held against what was measured before, of the same queries") {
+  const std::string before = Dir().File("before.json");
+  const std::vector<std::string> measure = {
+      "measure",   "--store", Tiny().path, "--splits", SplitsFile(),  "--depths", "20",
+      "--lambdas", "0.5",     "--split",   "train",    "--resamples", "100"};
+  const auto with = [&measure](std::vector<std::string> more) {
+    more.insert(more.begin(), measure.begin(), measure.end());
+    return Run(more);
+  };
+  REQUIRE(with({"--json", before}).status == 0);
+  const std::string after = Dir().File("after.json");
+  const Ran same = with({"--against", before, "--json", after});
+  INFO(same.err);
+  REQUIRE(same.status == 0);
+  REQUIRE(absl::StrContains(same.out, "\ntext_to_image, train, over " + before + "\n"));
+  REQUIRE(absl::StrContains(same.out, "  replace (declared)     20  +0.0 [+0.0, +0.0]  "));
+  const nlohmann::json methods = ReadJson(after)["results"][0]["methods"];
+  REQUIRE(methods.size() == 4);
+  for (const auto& method : methods) REQUIRE(method["minus_earlier"]["mrr"]["high"] == 0);
+
+  const Ran fewer = with({"--against", before, "--limit", "5"});
+  REQUIRE(fewer.status == 1);
+  REQUIRE(absl::StrContains(fewer.err, "before.json: text_to_image, train: other queries"));
+  const Ran others = with({"--against", before, "--split", "held_out"});
+  REQUIRE(others.status == 1);
+  REQUIRE(absl::StrContains(others.err, "nothing is told of text_to_image, held_out"));
+  const Ran none = with({"--against", SplitsFile()});
+  REQUIRE(none.status == 1);
+  REQUIRE(absl::StrContains(none.err, "items.jsonl: is no JSON object"));
+}
+
 TEST_CASE("one split, one direction and a few queries can be chosen") {
   const Ran ran = Run({"measure", "--store", Tiny().path, "--splits", SplitsFile(), "--split",
                        "held_out,train", "--direction", "image-to-text", "--limit", "5", "--all",

@@ -9,11 +9,14 @@ namespace sightline {
 namespace {
 
 MethodResult Result(int depth, const Combination& combination, double share) {
-  MethodResult result{{depth, combination}, {}, absl::nullopt};
+  MethodResult result;
+  result.method = {depth, combination};
   result.metrics.query_count = 1234;
   result.metrics.recall = {share, share + 0.1, share + 0.2, share + 0.3};
   result.metrics.mrr = share + 0.05;
-  if (depth > 0) result.gain = Gain{{0.021, -0.01, 0.052}, {0.0123, 0.0100, 0.0150}};
+  const Interval points = {0.021, -0.01, 0.052};
+  if (depth > 0) result.gain = Gain{{points, points, points, points}, {0.0123, 0.0100, 0.0150}};
+  result.ranks = {1, 0, 50};
   return result;
 }
 
@@ -94,6 +97,33 @@ TEST_CASE("where every caption asks, both directions have a mean and a sum") {
   REQUIRE(json["both_directions"][0]["methods"].size() == 1);
   REQUIRE(json["both_directions"][0]["methods"][0]["ar"].get<double>() == Approx(0.55));
   REQUIRE(json["both_directions"][0]["methods"][0]["rsum"].get<double>() == Approx(3.3));
+}
+
+TEST_CASE("gains over an earlier report have a block of their own, at every cutoff") {
+  MeasureReport report = Report();
+  REQUIRE(!absl::StrContains(ReportJson(report), "earlier"));
+  report.earlier = "before.json";
+  MethodResult& retrieval = report.measurements[0].results[0];
+  retrieval.over_earlier =
+      Gain{{{{0.01, 0, 0.02}, {0.02, 0.01, 0.03}, {0.05, 0.02, 0.08}, {}}}, {}};
+  // One that is not shown in the first table either.
+  report.measurements[0].results[2].over_earlier = Gain();
+  const std::string text = ReportText(report, /*all=*/false);
+  const size_t begin = text.find("\ntext_to_image, held_out, over before.json\n  method ");
+  REQUIRE(begin != std::string::npos);
+  const std::string block = text.substr(begin);
+  REQUIRE(absl::StrContains(block,
+                            "+1.0 [+0.0, +2.0]  +2.0 [+1.0, +3.0]  +5.0 [+2.0, +8.0]"
+                            "  +0.0 [+0.0, +0.0]  +0.0000 [+0.0000, +0.0000]\n"));
+  REQUIRE_FALSE(absl::StrContains(block, "add_lambda"));
+  const std::string all = ReportText(report, /*all=*/true);
+  REQUIRE(absl::StrContains(all.substr(all.find("over before.json")), "\n  add_lambda:0.1 "));
+  const auto json = nlohmann::json::parse(ReportJson(report));
+  REQUIRE(json["earlier"] == "before.json");
+  const auto& methods = json["results"][0]["methods"];
+  REQUIRE(methods[0]["minus_earlier"]["recall_at_10"]["low"] == Approx(0.02));
+  REQUIRE(methods[0]["ranks"] == nlohmann::json{1, 0, 50});
+  REQUIRE_FALSE(methods[1].contains("minus_earlier"));
 }
 
 TEST_CASE("JSON has everything, as fractions") {
