@@ -8,8 +8,9 @@ usage: deploy/scenes/claims.py FOLDER [--list] [--tables] [ROW ...]
   --tables  print the tables of the results that there are, and stop
 
 A row ends by writing results/ROW.json, and of a network that takes long and that others begin with
-weights/ROW: commit them, and no machine does it again.  One that was stopped goes on when the same
-command is given again.
+weights/ROW: commit them, and no machine does it again.  What a row needs and FOLDER and weights/ lack
+is trained first; the result that it has stays.  A row that was stopped goes on when the same command is
+given again.
 
 exit status: 0 done, 1 something failed, 2 wrong usage, 75 interrupted; run it again.
 """
@@ -165,12 +166,18 @@ class Claims:
 
     def bundle(self, name):
         """The folder of a network that has been trained, in this FOLDER or by who committed it."""
-        path = os.path.join(self.work, "networks", name)
-        for folder in (path, self.rows.weights_path(name)):
-            if os.path.exists(folder):
-                return folder
-        raise Failed(f"{path} is not there: {name} was trained elsewhere; copy it from there, or "
-                     f"train it again: claims.py {self.work} {name}")
+        own, committed = os.path.join(self.work, "networks", name), self.rows.weights_path(name)
+        return own if os.path.exists(own) else committed
+
+    def train_missing(self, name):
+        """Trains what a row needs and what lies neither here nor where it is committed: it was trained
+        elsewhere, and the result that it left there stays."""
+        for need in self.rows.needs(name):
+            if os.path.exists(self.bundle(need)):
+                continue
+            self.train_missing(need)
+            print(f"{need}, trained elsewhere, again for {name}:", file=sys.stderr, flush=True)
+            self.train(need, self.prepared(need))
 
     def vocabulary(self, kind):
         """Of the words that are learnt from."""
@@ -369,6 +376,7 @@ def do_rows(folder, names, rows, programs):
         for need in rows.needs(name):
             if rows.result(need) is None:
                 raise Failed(f"row {name} needs {need}, which has no result; do that first")
+        claims.train_missing(name)
         claims.do(name)
     handle.close()
 

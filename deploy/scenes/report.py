@@ -2,6 +2,7 @@
 
 KEPT = ["r_at_1", "r_at_5", "r_at_10", "r_at_20", "mrr"]
 DIRECTIONS = ["text_to_image", "image_to_text"]
+ARROWS = {"text_to_image": "T→I", "image_to_text": "I→T"}
 EQUAL = 2  # points, within which an interval lies whose difference is called none
 
 
@@ -93,17 +94,17 @@ def gain(numbers):
     return f"{value:+.1f} [{low:+.1f}, {high:+.1f}] {sign(numbers)}".rstrip()
 
 
-def part_table(part, methods):
-    """R@1 both ways with intervals and its difference to each reference, and R@20 of texts."""
+def part_table(part, methods, directions):
+    """R@1 each way with intervals and its difference to each reference, and R@20 of texts."""
     references = sorted({r for m in methods for d in DIRECTIONS for r in m[d]["minus"]})
     columns = [part]
-    for direction in ("T→I", "I→T"):
-        columns += [f"{direction} R@1"] + [f"minus {reference}" for reference in references]
+    for direction in directions:
+        columns += [f"{ARROWS[direction]} R@1"] + [f"minus {reference}" for reference in references]
     columns += ["T→I R@20", "ms a query"]
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for method in methods:
         cells = [method_name(method)]
-        for direction in DIRECTIONS:
+        for direction in directions:
             own = method[direction]
             cells.append(with_interval(own["r_at_1"]))
             cells += [gain(own["minus"].get(reference)) for reference in references]
@@ -114,15 +115,16 @@ def part_table(part, methods):
     return "\n".join(lines) + "\n"
 
 
-def claim_table(claims, parts):
+def claim_table(claims, parts, directions):
     """What the paper says, and whether it is so here."""
-    lines = ["| the paper | part | here, R@1 | T→I | I→T |", "|---|---|---|---|---|"]
+    columns = ["the paper", "part", "here, R@1"] + [ARROWS[direction] for direction in directions]
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for claim in claims:
         named = {method_name(method): method for method in parts.get(claim["part"], [])}
         if claim["of"] not in named:
             continue
         cells = []
-        for direction in DIRECTIONS:
+        for direction in directions:
             minus = named[claim["of"]][direction]["minus"].get(claim["than"])
             cells.append("" if minus is None else f"{gain(minus)}: {outcome(claim['is'], minus)}")
         lines.append(f"| {claim['says']} | {claim['part']} | {claim['of']} {claim['is']} "
@@ -158,10 +160,12 @@ def tables(rows):
             paper = row["paper"]
             text += f"\n### {paper}\n"
         text += f"\n**{name}**, {result['pool']}\n"
-        claims = claim_table(row.get("claims", []), result["parts"])
+        # Distractors have no captions that could be found in the place of a picture's.
+        directions = DIRECTIONS[:1] if row.get("distractors") else DIRECTIONS
+        claims = claim_table(row.get("claims", []), result["parts"], directions)
         text += "\n" + claims if claims else ""
         for part, methods in result["parts"].items():
-            text += "\n" + part_table(part, methods)
+            text += "\n" + part_table(part, methods, directions)
     if not text:
         return "there are no results yet\n"
     return ("One seed: intervals of 95 % are over families of pictures, not over runs. \"=\": the "

@@ -236,6 +236,19 @@ class ClaimsTest(cases.Case):
         self.assertEqual(cross[cross.index("--start") + 1], weights)
         self.assertEqual(len(self.calls("learn")), 3)
 
+    def test_what_was_trained_elsewhere_is_trained_again_where_it_is_needed(self):
+        self.run_rows("bi")
+        self.run_rows("cross")
+        shutil.rmtree(os.path.join(self.folder, "work"))
+        found = self.read("clone/results/bi.json"), self.read("clone/results/cross.json")
+        self.assertEqual(self.run_rows("apart")[0], 0)
+        again = [call[call.index("--out") + 1] for call in self.calls("learn")[2:]]
+        self.assertEqual([os.path.basename(out) for out in again], ["bi", "cross"])
+        self.assertEqual(found, (self.read("clone/results/bi.json"),
+                                 self.read("clone/results/cross.json")))
+        self.assertEqual(self.run_rows("both")[0], 0)
+        self.assertEqual(len(self.calls("learn")), 4)
+
     def test_a_row_and_its_recipe_name_the_same_networks(self):
         self.write("clone/recipes/r.yaml", b"tasks: [{teacher: $teacher}]\n")
         status, _, err = self.run_rows("bi")
@@ -284,6 +297,15 @@ class ClaimsTest(cases.Case):
             self.assertEqual(report.outcome(expected, [0, low, high]), said, (expected, low, high))
         signs = [report.sign([0, low, high]) for low, high in ((-2, 2), (.1, 3), (-3, -.1), (-3, 1))]
         self.assertEqual(signs, ["=", ">", "<", ""])
+
+    def test_distractors_have_no_captions_so_that_words_for_a_picture_are_not_told(self):
+        self.written()
+        self.assertEqual(self.run_rows()[0], 0)
+        self.assertIn("I→T", report.tables(self.rows()))
+        self.written(distractors=True)
+        text = report.tables(self.rows())
+        self.assertIn("| all | T→I R@1 |", text)
+        self.assertNotIn("I→T", text)
 
     def test_measures_that_cannot_be_read_are_refused(self):
         claim = {"says": "it lifts", "of": "be", "is": ">", "than": "be", "part": "all"}
