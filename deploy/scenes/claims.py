@@ -1,11 +1,15 @@
 #!/usr/bin/python3
 """Trains what rows.json names on Sightline Scenes and measures it: the papers' claims, tested.
 
-usage: deploy/scenes/claims.py FOLDER [--list] [--tables] [ROW ...]
-  FOLDER    takes scenes, networks and matrices, some 12 GB
-  ROW ...   these rows alone; default: all that have no result yet
-  --list    tell which rows there are, what each needs and which have results, and stop
-  --tables  print the tables of the results that there are, and stop
+usage: deploy/scenes/claims.py FOLDER [--seed N] [--device NAME] [ROW ...]
+       deploy/scenes/claims.py --list [--seed N] | --tables
+  FOLDER         takes scenes, networks and matrices, some 12 GB
+  ROW ...        these rows alone; default: all that have no result yet
+  --seed N       of weights and draws, 1 to 999; default 1.  Each other one has results and networks of
+                 its own, from the first row on
+  --device NAME  what networks learn on, as `trainer learn` names it; default cpu
+  --list         tell which rows there are, what each needs and which have results, and stop
+  --tables       print the tables of the results that there are, and stop
 
 A row ends by writing results/ROW.json, and of a network that takes long and that others begin with
 weights/ROW: commit them, and no machine does it again.  What a row needs and FOLDER and weights/ lack
@@ -42,11 +46,16 @@ PARTS = ["all", "families", *("slice_" + part for part in SLICES), *SIBLINGS, *W
 MATRIX_KEYS = {"network", "by", "behind", "depth"}
 
 
+def of_seed(seed):
+    """The folder of what is another one's with another seed, below that of the first."""
+    return "" if seed == 1 else f"seed_{seed}"
+
+
 class Rows:
     """What there is to do, by name, in an order in which each has what it needs."""
 
     def __init__(self, path=os.path.join(HERE, "rows.json"), folder=HERE):
-        spec = json.loads(read(path))
+        spec, self.seed = json.loads(read(path)), 1
         self.networks, self.measures, self.folder = spec["networks"], spec["measures"], folder
         seen = set()
         for name in self.names():
@@ -85,15 +94,21 @@ class Rows:
             return sorted({row[key] for key in keys if key in row})
         return sorted({m["network"] for m in self.measures[name]["matrices"].values()})
 
-    def result_path(self, name):
-        return os.path.join(self.folder, "results", name + ".json")
+    def result_path(self, name, seed=None):
+        return os.path.join(self.folder, "results", of_seed(seed or self.seed), name + ".json")
 
     def weights_path(self, name):
-        return os.path.join(self.folder, "weights", name)
+        return os.path.join(self.folder, "weights", of_seed(self.seed), name)
 
-    def result(self, name):
-        text = read(self.result_path(name))
+    def result(self, name, seed=None):
+        text = read(self.result_path(name, seed))
         return None if text is None else json.loads(text)
+
+    def seeds(self):
+        """Of which there are results."""
+        folder = os.path.join(self.folder, "results")
+        names = os.listdir(folder) if os.path.exists(folder) else []
+        return sorted({1} | {int(name[5:]) for name in names if name.startswith("seed_")})
 
     def put(self, name, result):
         os.makedirs(os.path.dirname(self.result_path(name)), exist_ok=True)
@@ -144,9 +159,10 @@ class Scenes:
 class Claims:
     """Rows that are done in FOLDER."""
 
-    def __init__(self, work, rows, programs):
-        self.rows, self.programs, self.work = rows, programs, work
-        self.store = os.path.join(work, "store")
+    def __init__(self, work, rows, programs, device="cpu"):
+        self.rows, self.programs, self.device = rows, programs, device
+        self.work = os.path.join(work, of_seed(rows.seed))
+        self.store = os.path.join(self.work, "store")
         self.scenes = Scenes(os.path.join(work, "scenes"), programs["trainer"])
 
     def do(self, name):
@@ -161,7 +177,8 @@ class Claims:
         finally:
             seconds = before + time.monotonic() - began
             write(took, str(seconds))
-        self.rows.put(name, dict(result, seconds=round(seconds), machine=machine()))
+        on = machine() if not network or self.device == "cpu" else dict(machine(), device=self.device)
+        self.rows.put(name, dict(result, seconds=round(seconds), machine=on))
         os.remove(took)
 
     def bundle(self, name):
@@ -198,7 +215,7 @@ class Claims:
                   ["--vocabulary", self.vocabulary(row.get("vocabulary", "wordpiece"))])
         return run([self.programs["sightlinectl"], "init-model", "--store", self.store] + source +
                    ["--config", os.path.join(HERE, "models", row["model"] + ".json"),
-                    "--seed", "1"]).strip()
+                    "--seed", str(self.rows.seed)]).strip()
 
     def recipe(self, name, row):
         """Its recipe, with the networks that it names."""
@@ -225,8 +242,10 @@ class Claims:
                  "regions:" + self.scenes.learnt(row.get("pictures", 30000), boxed),
                  "--development", "regions:" + self.scenes.pool("validation", boxed),
                  "--out", out, "--store", self.store]
-        # Small networks learn fastest so, while each process has some of every batch.
-        learn += ["--device", "cpu", "--processes", str(min(8, len(os.sched_getaffinity(0))))]
+        learn += ["--seed", str(self.rows.seed), "--device", self.device]
+        if self.device == "cpu":
+            # Small networks learn fastest so, while each process has some of every batch.
+            learn += ["--processes", str(min(8, len(os.sched_getaffinity(0))))]
         return learn + (["--steps", str(row["steps"])] if "steps" in row else [])
 
     def train(self, name, learn):
@@ -362,16 +381,16 @@ def listed(rows):
     return text
 
 
-def do_rows(folder, names, rows, programs):
+def do_rows(folder, names, rows, programs, device):
     if folder in rows.names() or "," in folder:
         raise Failed(f"FOLDER is '{folder}': give a folder, without a comma, before the rows", 2)
     for name in names:
         if name not in rows.names():
             raise Failed(f"there is no row {name}; --list tells all", 2)
     work = os.path.abspath(folder)
-    os.makedirs(os.path.join(work, "networks"), exist_ok=True)
+    os.makedirs(os.path.join(work, of_seed(rows.seed), "networks"), exist_ok=True)
     handle = lock(work)
-    claims = Claims(work, rows, programs or built_programs())
+    claims = Claims(work, rows, programs or built_programs(), device)
     for name in names or [name for name in rows.names() if rows.result(name) is None]:
         for need in rows.needs(name):
             if rows.result(need) is None:
@@ -381,20 +400,39 @@ def do_rows(folder, names, rows, programs):
     handle.close()
 
 
+def parsed(arguments):
+    """Flags with their values, and what else there is; None where that is no command line."""
+    flags, words, left = {"--seed": "1", "--device": "cpu"}, [], list(arguments)
+    while left:
+        word = left.pop(0)
+        if word in ("--list", "--tables"):
+            flags[word] = True
+        elif word in flags and left:
+            flags[word] = left.pop(0)
+        elif word.startswith("--"):
+            return None
+        else:
+            words.append(word)
+    asked = "--list" in flags or "--tables" in flags
+    return (flags, words) if asked or words else None
+
+
 def main(arguments, rows=None, programs=None):
-    flags = {a for a in arguments if a.startswith("--")}
-    words = [a for a in arguments if not a.startswith("--")]
-    if not flags <= {"--list", "--tables"} or not words and not flags:
+    understood = parsed(arguments)
+    if understood is None or not 1 <= len(understood[0]["--seed"]) <= 3 or (
+            not understood[0]["--seed"].isdecimal() or int(understood[0]["--seed"]) == 0):
         print(__doc__.strip(), file=sys.stderr)
         return 2
+    flags, words = understood
     try:
         rows = rows or Rows()
+        rows.seed = int(flags["--seed"])
         if "--list" in flags:
             print(listed(rows), end="")
         elif "--tables" in flags:
             print(report.tables(rows), end="")
         else:
-            do_rows(words[0], words[1:], rows, programs)
+            do_rows(words[0], words[1:], rows, programs, flags["--device"])
     except Failed as failure:
         print(f"claims: {failure}", file=sys.stderr)
         return failure.status

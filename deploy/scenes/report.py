@@ -149,9 +149,29 @@ def network_table(rows):
     return "\n".join(lines) + "\n" if len(lines) > 2 else ""
 
 
+def seeds_table(row, results):
+    """R@1 of all, each way, by seed; and of each claim how many of them it holds with."""
+    lines = ["| R@1 by seed | " + " | ".join(ARROWS[d] for d in DIRECTIONS) + " |", "|---|---|---|"]
+    for number, method in enumerate(results[0]["parts"].get("all", [])):
+        cells = [", ".join(f"{result['parts']['all'][number][direction]['r_at_1'][0]:.1f}"
+                           for result in results) for direction in DIRECTIONS]
+        lines.append(f"| {method_name(method)} | " + " | ".join(cells) + " |")
+    for claim in row.get("claims", []):
+        cells = []
+        for direction in DIRECTIONS:
+            found = [method[direction]["minus"].get(claim["than"])
+                     for result in results for method in result["parts"].get(claim["part"], [])
+                     if method_name(method) == claim["of"]]
+            holds = [outcome(claim["is"], minus) for minus in found if minus is not None]
+            cells.append(f"holds with {holds.count('holds')} of {len(holds)}")
+        lines.append(f"| {claim['says']} ({claim['part']}) | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
 def tables(rows):
-    """Markdown of all results that there are."""
-    text, paper = network_table(rows), None
+    """Markdown of all results that there are, of the first seed; of others what they have in common."""
+    rows.seed = 1
+    text, paper, seeds = network_table(rows), None, rows.seeds()
     for name, row in rows.measures.items():
         result = rows.result(name)
         if result is None:
@@ -166,9 +186,12 @@ def tables(rows):
         text += "\n" + claims if claims else ""
         for part, methods in result["parts"].items():
             text += "\n" + part_table(part, methods, directions)
+        results = [found for found in (rows.result(name, seed) for seed in seeds) if found]
+        if len(results) > 1:
+            text += "\n" + seeds_table(row, results)
     if not text:
         return "there are no results yet\n"
-    return ("One seed: intervals of 95 % are over families of pictures, not over runs. \"=\": the "
+    return ("Of one seed: intervals of 95 % are over families of pictures, not over runs. \"=\": the "
             f"difference lies within {EQUAL} points; else \">\" and \"<\": it is above or below 0; "
             "without a sign: nobody knows. A claim is open where its interval says neither.\n\n" +
             text)

@@ -249,6 +249,33 @@ class ClaimsTest(cases.Case):
         self.assertEqual(self.run_rows("both")[0], 0)
         self.assertEqual(len(self.calls("learn")), 4)
 
+    def test_another_seed_has_networks_and_results_of_its_own(self):
+        self.assertEqual(self.run_rows()[0], 0)
+        self.assertNotIn("by seed", report.tables(self.rows()))
+        self.assertEqual(self.run_rows("--seed", "12", "--device", "cuda")[0], 0)
+        learnt = self.calls("learn")
+        self.assertEqual(len(learnt), 4)
+        for call, seed, device in zip(learnt, ["1", "1", "12", "12"], ["cpu", "cpu", "cuda", "cuda"]):
+            self.assertEqual(call[call.index("--seed") + 1], seed)
+            self.assertEqual(call[call.index("--device") + 1], device)
+            self.assertEqual("--processes" in call, device == "cpu")
+        begun = self.calls("init-model")[-1]
+        self.assertEqual(begun[begun.index("--seed") + 1], "12")
+        self.assertEqual(learnt[3][learnt[3].index("--start") + 1],
+                         os.path.join(self.folder, "work/seed_12/networks/bi"))
+        self.assertEqual(json.loads(self.read("clone/results/seed_12/bi.json"))["machine"]["device"],
+                         "cuda")
+        # The pictures are the same ones.
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "work/seed_12/scenes")))
+        text = report.tables(self.rows())
+        self.assertIn("| R@1 by seed | T→I | I→T |", text)
+        self.assertIn("| be | 50.0, 50.0 | 50.0, 50.0 |", text)
+        self.assertIn("done", self.run_rows("--list", "--seed", "12")[1])
+        self.assertNotIn("done", self.run_rows("--list", "--seed", "3")[1])
+        for seed in ("0", "x", "1000", "-1"):
+            self.assertEqual(self.run_rows("--seed", seed)[0], 2)
+        self.assertEqual(self.run_rows("--seed")[0], 2)
+
     def test_a_row_and_its_recipe_name_the_same_networks(self):
         self.write("clone/recipes/r.yaml", b"tasks: [{teacher: $teacher}]\n")
         status, _, err = self.run_rows("bi")
