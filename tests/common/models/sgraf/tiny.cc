@@ -57,7 +57,8 @@ TinyFamily TinyWithoutGlobalNode(bundle::v1::SgrafSpec::Module module) {
 }
 
 std::vector<TinyFamily> sgraf::TinyOnes() {
-  return {TinySaf(), TinySgr(), TinyTemde(), TinyWithoutGlobalNode(bundle::v1::SgrafSpec::SAF)};
+  return {TinySaf(), TinySgr(), TinyTemde(), TinyWithoutGlobalNode(bundle::v1::SgrafSpec::SAF),
+          TinyWithoutGlobalNode(bundle::v1::SgrafSpec::SGR)};
 }
 
 }  // namespace sightline
