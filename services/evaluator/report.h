@@ -47,9 +47,8 @@ std::string SplitText(absl::optional<Split> split);
 // Whether that is what is served when nobody asks for another.
 bool IsDeclared(const Method& method, const absl::optional<DeclaredCombination>& declared);
 
-// One block for each direction and split, then those of what is held against an earlier report, then
-// the choices.  Of the combinations only
-// replace and the declared one are shown, unless `all`.
+// One block for each direction and split, then those of what is held against an earlier report,
+// then the choices.  Of the combinations only replace and the declared one are shown, unless `all`.
 std::string ReportText(const MeasureReport& report, bool all);
 
 // All of it, indented, with a newline at the end; README.md describes it.
