@@ -109,11 +109,14 @@ def lock(folder):
 
 
 def machine():
-    """The processor's name and how many cores there are."""
+    """The processor's name, how many cores there are, and the kernel that OpenBLAS is told to use,
+    where it is told: most of the time goes there."""
     text = read("/proc/cpuinfo") or ""
     names = [line.split(":", 1)[1].strip() for line in text.splitlines()
              if line.startswith("model name")]
-    return {"processor": names[0] if names else "unknown", "cores": len(os.sched_getaffinity(0))}
+    found = {"processor": names[0] if names else "unknown", "cores": len(os.sched_getaffinity(0))}
+    kernel = os.environ.get("OPENBLAS_CORETYPE")
+    return dict(found, openblas=kernel) if kernel else found
 
 
 def built_programs():
