@@ -37,26 +37,25 @@ absl::StatusOr<std::vector<std::vector<int>>> RankAll(const MeasureSpec& spec,
 constexpr int kCutoffs = static_cast<int>(kRecallCutoffs.size());
 constexpr int kGainColumns = kCutoffs + 1;  // and the reciprocal rank
 
-// A row for each picture.  kGainColumns for each of `ranks`, then how many queries there are.
-BootstrapTable Differences(absl::Span<const int> reference,
-                           absl::Span<const std::vector<int>> ranks,
+// A row for each picture.  kGainColumns for each pair, then how many queries there are.
+BootstrapTable Differences(absl::Span<const RankPair> pairs,
                            absl::Span<const EvaluationQuery> queries) {
   std::vector<int64_t> row_of;
   for (size_t q = 0; q < queries.size(); ++q) {
     const bool same = q > 0 && queries[q].item_id == queries[q - 1].item_id;
     row_of.push_back(q == 0 ? 0 : row_of.back() + (same ? 0 : 1));
   }
-  const int last = kGainColumns * static_cast<int>(ranks.size());
+  const int last = kGainColumns * static_cast<int>(pairs.size());
   BootstrapTable table(queries.empty() ? 0 : row_of.back() + 1, last + 1);
   for (size_t q = 0; q < queries.size(); ++q) {
-    for (size_t m = 0; m < ranks.size(); ++m) {
-      const int column = kGainColumns * static_cast<int>(m);
+    for (size_t p = 0; p < pairs.size(); ++p) {
+      const int rank = pairs[p].ranks[q], reference = pairs[p].reference[q];
+      const int column = kGainColumns * static_cast<int>(p);
       for (int i = 0; i < kCutoffs; ++i) {
         table.at(row_of[q], column + i) +=
-            RecallAt(ranks[m][q], kRecallCutoffs[i]) - RecallAt(reference[q], kRecallCutoffs[i]);
+            RecallAt(rank, kRecallCutoffs[i]) - RecallAt(reference, kRecallCutoffs[i]);
       }
-      table.at(row_of[q], column + kCutoffs) +=
-          ReciprocalRank(ranks[m][q]) - ReciprocalRank(reference[q]);
+      table.at(row_of[q], column + kCutoffs) += ReciprocalRank(rank) - ReciprocalRank(reference);
     }
     ++table.at(row_of[q], last);
   }
@@ -105,23 +104,21 @@ int FirstRelevant(Direction direction, const Relevance& relevance, const Evaluat
 std::string QueriesSha256(absl::Span<const EvaluationQuery> queries) {
   Sha256 sum;
   for (const EvaluationQuery& query : queries) {  // each text behind its length
-    sum.Update(
-        absl::StrCat(query.item_id.size(), ":", query.item_id, query.text.size(), ":", query.text));
+    sum.Update(absl::StrCat(query.item_id.size(), ":", query.item_id, query.text.size(), ":",
+                            query.text, absl::StrJoin(query.keys, ","), ";"));
   }
   return sum.Hex();
 }
 
-std::vector<Gain> GainsOver(absl::Span<const int> reference,
-                            absl::Span<const std::vector<int>> ranks,
-                            absl::Span<const EvaluationQuery> queries,
-                            const BootstrapOptions& options, ComputePool* pool) {
-  const std::vector<Interval> intervals =
-      IntervalsOf(Differences(reference, ranks, queries), options, pool);
-  std::vector<Gain> gains(ranks.size());
-  for (size_t m = 0; m < gains.size(); ++m) {
-    const auto first = intervals.begin() + static_cast<int64_t>(m) * kGainColumns;
-    std::copy_n(first, kCutoffs, gains[m].recall.begin());
-    gains[m].mrr = first[kCutoffs];
+std::vector<Gain> GainsOf(absl::Span<const RankPair> pairs,
+                          absl::Span<const EvaluationQuery> queries,
+                          const BootstrapOptions& options, ComputePool* pool) {
+  const std::vector<Interval> intervals = IntervalsOf(Differences(pairs, queries), options, pool);
+  std::vector<Gain> gains(pairs.size());
+  for (size_t p = 0; p < gains.size(); ++p) {
+    const auto first = intervals.begin() + static_cast<int64_t>(p) * kGainColumns;
+    std::copy_n(first, kCutoffs, gains[p].recall.begin());
+    gains[p].mrr = first[kCutoffs];
   }
   return gains;
 }
@@ -137,8 +134,9 @@ absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& re
                                     Ranker* ranker, ComputePool* pool, Progress* progress,
                                     const CallContext& call) {
   ASSIGN_OR_RETURN(auto ranks, RankAll(spec, relevance, ranker, progress, call));
-  const std::vector<Gain> gains = GainsOver(ranks[0], absl::MakeConstSpan(ranks).subspan(1),
-                                            spec.queries, spec.bootstrap, pool);
+  std::vector<RankPair> pairs;
+  for (size_t m = 1; m < ranks.size(); ++m) pairs.push_back({ranks[m], ranks[0]});
+  const std::vector<Gain> gains = GainsOf(pairs, spec.queries, spec.bootstrap, pool);
   Measurement measurement{spec.direction, spec.split, {}, QueriesSha256(spec.queries)};
   for (size_t m = 0; m < spec.methods.size(); ++m) {
     MethodResult& result = measurement.results.emplace_back();

@@ -31,7 +31,8 @@ inline constexpr int kListLength = 50;
 int FirstRelevant(Direction direction, const Relevance& relevance, const EvaluationQuery& query,
                   absl::Span<const Hit> hits);
 
-// Of their pictures and texts, in order: equal for the same questions alone.
+// Of their pictures, texts and what they look for, in order: equal for the same questions with the
+// same right answers alone.
 std::string QueriesSha256(absl::Span<const EvaluationQuery> queries);
 
 struct MeasureSpec {
@@ -49,20 +50,32 @@ struct Gain {
   Interval mrr;
 };
 
-// Of each of `ranks`, one method's first relevant hits in the order of `queries`, minus
-// `reference`.  Pictures are drawn, with all of their queries, which have to stand together.
-std::vector<Gain> GainsOver(absl::Span<const int> reference,
-                            absl::Span<const std::vector<int>> ranks,
-                            absl::Span<const EvaluationQuery> queries,
-                            const BootstrapOptions& options, ComputePool* pool);
+// First relevant hits of one method, and of another that it is compared with, in the order of the
+// queries.
+struct RankPair {
+  absl::Span<const int> ranks;
+  absl::Span<const int> reference;
+};
+
+// One for each pair, all by the same draws.  Pictures are drawn, with all of their queries, which
+// have to stand together.
+std::vector<Gain> GainsOf(absl::Span<const RankPair> pairs,
+                          absl::Span<const EvaluationQuery> queries,
+                          const BootstrapOptions& options, ComputePool* pool);
+
+// Over what an earlier measurement found by a method.
+struct EarlierGain {
+  std::string name;
+  int64_t depth = 0;
+  Gain gain;
+};
 
 struct MethodResult {
   Method method;
   RetrievalMetrics metrics;
   absl::optional<Gain> gain;  // over retrieval alone, which has none
   std::vector<int> ranks;     // as FirstRelevant, in the order of the queries
-  // Over what an earlier measurement found by it, where there is one.
-  absl::optional<Gain> over_earlier;
+  std::vector<EarlierGain> over_earlier;
 };
 
 struct Measurement {

@@ -5,9 +5,9 @@ usage: deploy/scenes/claims.py FOLDER [--seed N] [--device NAME] [ROW ...]
        deploy/scenes/claims.py --list [--seed N] | --tables
   FOLDER         takes scenes, networks and matrices, some 12 GB
   ROW ...        these rows alone; default: all that have no result yet
-  --seed N       of weights and draws, 1 to 999; default 1.  Each other one has results and networks of
-                 its own, from the first row on
-  --device NAME  what networks learn on, as `trainer learn` names it; default cpu
+  --seed N       of weights and draws, 1 to 999; default 1.  Each other one has results, weights and
+                 networks of its own, from the first row on, in folders seed_N of those of the first
+  --device NAME  what networks learn on: cpu (default), cuda or cuda:N
   --list         tell which rows there are, what each needs and which have results, and stop
   --tables       print the tables of the results that there are, and stop
 
@@ -21,6 +21,7 @@ exit status: 0 done, 1 something failed, 2 wrong usage, 75 interrupted; run it a
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -44,6 +45,8 @@ MEASURE_KEYS = {"paper", "pool", "folds", "matrices", "ensembles", "policies", "
 REQUIRED = {"pool", "matrices", "policies"}  # of a measure
 PARTS = ["all", "families", *("slice_" + part for part in SLICES), *SIBLINGS, *WORDS]
 MATRIX_KEYS = {"network", "by", "behind", "depth"}
+SEED_FOLDER = re.compile(r"seed_([1-9][0-9]{0,2})")
+DEVICE = re.compile(r"cpu|cuda(:[0-9]+)?")
 
 
 def of_seed(seed):
@@ -108,7 +111,8 @@ class Rows:
         """Of which there are results."""
         folder = os.path.join(self.folder, "results")
         names = os.listdir(folder) if os.path.exists(folder) else []
-        return sorted({1} | {int(name[5:]) for name in names if name.startswith("seed_")})
+        others = [SEED_FOLDER.fullmatch(name) for name in names]
+        return sorted({1} | {int(other[1]) for other in others if other})
 
     def put(self, name, result):
         os.makedirs(os.path.dirname(self.result_path(name)), exist_ok=True)
@@ -167,19 +171,25 @@ class Claims:
 
     def do(self, name):
         print(f"{name}:", file=sys.stderr, flush=True)
+        self.rows.put(name, self.result_of(name))
+        os.remove(self.seconds_path(name))
+
+    def seconds_path(self, name):
+        return os.path.join(self.work, name + ".seconds")
+
+    def result_of(self, name):
+        """With what all runs of it took together."""
         network = name in self.rows.networks
         # What all rows share is nobody's time.
         task = self.prepared(name) if network else self.prepared_measure(name)
-        took = os.path.join(self.work, name + ".seconds")
-        before, began = float(read(took) or 0), time.monotonic()
+        before, began = float(read(self.seconds_path(name)) or 0), time.monotonic()
         try:
             result = self.train(name, task) if network else self.measure(name, task)
         finally:
             seconds = before + time.monotonic() - began
-            write(took, str(seconds))
+            write(self.seconds_path(name), str(seconds))
         on = machine() if not network or self.device == "cpu" else dict(machine(), device=self.device)
-        self.rows.put(name, dict(result, seconds=round(seconds), machine=on))
-        os.remove(took)
+        return dict(result, seconds=round(seconds), machine=on)
 
     def bundle(self, name):
         """The folder of a network that has been trained, in this FOLDER or by who committed it."""
@@ -194,7 +204,11 @@ class Claims:
                 continue
             self.train_missing(need)
             print(f"{need}, trained elsewhere, again for {name}:", file=sys.stderr, flush=True)
-            self.train(need, self.prepared(need))
+            made_again = self.result_of(need)["network"]
+            os.remove(self.seconds_path(need))
+            if made_again != self.rows.result(need)["network"]:
+                print(f"claims: {need} is another network than the one of results/{need}.json, as on "
+                      "another machine", file=sys.stderr)
 
     def vocabulary(self, kind):
         """Of the words that are learnt from."""
@@ -293,7 +307,9 @@ class Claims:
             if (part in SIBLINGS) == siblings and part in wanted:
                 tables[part] = self.table(folder, row, matrices, protocol)
         return {"pool": row["pool"], "parts": tables,
-                "matrices": {m: s["network"] for m, s in row["matrices"].items()}}
+                "matrices": {m: s["network"] for m, s in row["matrices"].items()},
+                "networks": {need: sum_of(os.path.join(self.bundle(need), "manifest.json"))
+                             for need in self.rows.needs(name)}}
 
     def parts(self, pool, folds, folder):
         """Protocols of `tables` by the part of the pool that they are about."""
@@ -407,20 +423,20 @@ def parsed(arguments):
         word = left.pop(0)
         if word in ("--list", "--tables"):
             flags[word] = True
-        elif word in flags and left:
+        elif word in flags and left and not left[0].startswith("--"):
             flags[word] = left.pop(0)
         elif word.startswith("--"):
             return None
         else:
             words.append(word)
     asked = "--list" in flags or "--tables" in flags
-    return (flags, words) if asked or words else None
+    possible = SEED_FOLDER.fullmatch("seed_" + flags["--seed"]) and DEVICE.fullmatch(flags["--device"])
+    return (flags, words) if possible and (asked or words) else None
 
 
 def main(arguments, rows=None, programs=None):
     understood = parsed(arguments)
-    if understood is None or not 1 <= len(understood[0]["--seed"]) <= 3 or (
-            not understood[0]["--seed"].isdecimal() or int(understood[0]["--seed"]) == 0):
+    if understood is None:
         print(__doc__.strip(), file=sys.stderr)
         return 2
     flags, words = understood

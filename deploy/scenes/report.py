@@ -149,23 +149,30 @@ def network_table(rows):
     return "\n".join(lines) + "\n" if len(lines) > 2 else ""
 
 
-def seeds_table(row, results):
-    """R@1 of all, each way, by seed; and of each claim how many of them it holds with."""
-    lines = ["| R@1 by seed | " + " | ".join(ARROWS[d] for d in DIRECTIONS) + " |", "|---|---|---|"]
-    for number, method in enumerate(results[0]["parts"].get("all", [])):
-        cells = [", ".join(f"{result['parts']['all'][number][direction]['r_at_1'][0]:.1f}"
-                           for result in results) for direction in DIRECTIONS]
-        lines.append(f"| {method_name(method)} | " + " | ".join(cells) + " |")
+def seeds_table(row, results, directions):
+    """R@1 of all, each way, by seed, "-" where one has no such method; and of each claim with how many
+    of them it holds.  Nothing where a measure has no whole."""
+    whole = [{method_name(method): method for method in result["parts"].get("all", [])}
+             for result in results]
+    lines = []
+    for name in dict.fromkeys(name for methods in whole for name in methods):
+        cells = [", ".join(f"{methods[name][direction]['r_at_1'][0]:.1f}" if name in methods else "-"
+                           for methods in whole) for direction in directions]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     for claim in row.get("claims", []):
         cells = []
-        for direction in DIRECTIONS:
+        for direction in directions:
             found = [method[direction]["minus"].get(claim["than"])
                      for result in results for method in result["parts"].get(claim["part"], [])
                      if method_name(method) == claim["of"]]
             holds = [outcome(claim["is"], minus) for minus in found if minus is not None]
-            cells.append(f"holds with {holds.count('holds')} of {len(holds)}")
-        lines.append(f"| {claim['says']} ({claim['part']}) | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+            cells.append(f"holds with {holds.count('holds')} of {len(holds)}" if holds else "")
+        if any(cells):
+            lines.append(f"| {claim['says']} ({claim['part']}) | " + " | ".join(cells) + " |")
+    if not lines:
+        return ""
+    columns = ["R@1 by seed"] + [ARROWS[direction] for direction in directions]
+    return "\n".join(["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns), *lines]) + "\n"
 
 
 def tables(rows):
@@ -187,8 +194,8 @@ def tables(rows):
         for part, methods in result["parts"].items():
             text += "\n" + part_table(part, methods, directions)
         results = [found for found in (rows.result(name, seed) for seed in seeds) if found]
-        if len(results) > 1:
-            text += "\n" + seeds_table(row, results)
+        by_seed = seeds_table(row, results, directions) if len(results) > 1 else ""
+        text += "\n" + by_seed if by_seed else ""
     if not text:
         return "there are no results yet\n"
     return ("Of one seed: intervals of 95 % are over families of pictures, not over runs. \"=\": the "

@@ -10,19 +10,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "absl/types/optional.h"
 #include "common/base/compute_pool.h"
+#include "common/embedding/score.h"
 #include "common/evaluation/protocol.h"
 
 namespace sightline {
 
-inline constexpr int64_t kMaxReportBytes = int64_t{1} << 28;
+inline constexpr int64_t kMaxReportBytes = int64_t{1} << 26;
 
 struct EarlierMethod {
   std::string name;
   int64_t depth = 0;
   bool declared = false;
-  std::vector<int> ranks;
+  std::vector<int> ranks;  // as many as queries
 };
 
 // Of one direction and split, as they are named in the file.
@@ -30,21 +31,31 @@ struct EarlierResults {
   std::string direction;
   std::string split;
   std::string queries_sha256;
-  std::vector<EarlierMethod> methods;  // with as many ranks each
+  int64_t query_count = 0;
+  int64_t pool_size = 0;
+  std::vector<EarlierMethod> methods;  // no two of one name and depth
 };
 
-// InvalidArgument, naming the key, for what is no such report, and for one from before ranks were
-// kept.
-absl::StatusOr<std::vector<EarlierResults>> ParseEarlierReport(absl::string_view text);
+struct EarlierReport {
+  std::string captions;  // which ask: "first", "all"
+  std::string language;
+  std::vector<EarlierResults> results;  // no two of one direction and split
+};
 
-// Those of what `spec` asks.  FailedPrecondition where other queries were asked then, or none of
-// its direction and split.
-absl::StatusOr<const EarlierResults*> FindEarlier(absl::Span<const EarlierResults> earlier,
-                                                  const MeasureSpec& spec);
+// InvalidArgument, naming the key, for what is no such report, or one of another format version,
+// such as those from before ranks were kept.
+absl::StatusOr<EarlierReport> ParseEarlierReport(absl::string_view text);
 
-// Sets `over_earlier` of the results of `measurement`, which `spec` has asked for, whose method was
-// measured then, by name and depth; of the one that the model declares at a depth (`declared`),
-// which may have been another then, it is over what was declared then.
+// What `spec` asks of `pool_size` items, as it was asked then.  FailedPrecondition where other
+// queries were asked, of another pool or by another rule, or none of its direction and split.
+absl::StatusOr<const EarlierResults*> FindEarlier(const EarlierReport& earlier,
+                                                  const MeasureSpec& spec, int64_t pool_size,
+                                                  absl::string_view captions,
+                                                  absl::string_view language);
+
+// Sets `over_earlier` of the results of `measurement`, which `spec` has asked for: over the method
+// of the same name and depth then, and of the one that is `declared` also over the one that was
+// declared then, where that is another.
 void HoldAgainst(const EarlierResults& earlier, const MeasureSpec& spec,
                  const absl::optional<DeclaredCombination>& declared, ComputePool* pool,
                  Measurement* measurement);

@@ -163,17 +163,26 @@ EvaluatedIndex Describe(const EvaluationStore& store, Direction direction) {
           reranker.declared};
 }
 
+// None where there is no path.
+absl::StatusOr<absl::optional<EarlierReport>> ReadEarlier(const std::string& path) {
+  if (path.empty()) return absl::optional<EarlierReport>();
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxReportBytes));
+  ASSIGN_OR_RETURN(EarlierReport report, Within(path, ParseEarlierReport(text)));
+  return absl::optional<EarlierReport>(std::move(report));
+}
+
 class MeasureRun {
  public:
-  MeasureRun(const MeasureFlags& flags, const MeasurePlan& plan, const OpenedStore& opened)
+  MeasureRun(const MeasureFlags& flags, const MeasurePlan& plan,
+             const absl::optional<EarlierReport>& earlier, const OpenedStore& opened)
       : flags_(flags),
         plan_(plan),
+        earlier_(earlier),
         opened_(opened),
         progress_(Progress::OnStandardError(), Clock::Real()) {}
 
   absl::StatusOr<MeasureReport> Run(const CallContext& call) {
     RETURN_IF_ERROR(ReadSplits());
-    RETURN_IF_ERROR(ReadEarlier());
     ASSIGN_OR_RETURN(const std::vector<MeasureSpec> specs, Specs());
     MeasureReport report = EmptyReport();
     const std::unique_ptr<SearchClient> client =
@@ -212,11 +221,11 @@ class MeasureRun {
     return absl::OkStatus();
   }
 
-  absl::Status ReadEarlier() {
-    if (flags_.against.empty()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(flags_.against, kMaxReportBytes));
-    ASSIGN_OR_RETURN(earlier_, Within(flags_.against, ParseEarlierReport(text)));
-    return absl::OkStatus();
+  absl::StatusOr<const EarlierResults*> Earlier(const MeasureSpec& spec) const {
+    return Within(
+        flags_.against,
+        FindEarlier(*earlier_, spec, opened_.store->target(spec.direction).manifest().item_count(),
+                    CaptionsText(flags_.store.every_caption()), flags_.store.options.language));
   }
 
   MeasureReport EmptyReport() const {
@@ -239,9 +248,7 @@ class MeasureRun {
     for (const Direction direction : flags_.store.Directions()) {
       for (const absl::optional<Split> split : plan_.splits) {
         ASSIGN_OR_RETURN(MeasureSpec spec, SpecOf(direction, split));
-        if (!flags_.against.empty()) {
-          RETURN_IF_ERROR(Within(flags_.against, FindEarlier(earlier_, spec).status()));
-        }
+        if (earlier_.has_value()) RETURN_IF_ERROR(Earlier(spec).status());
         specs.push_back(std::move(spec));
       }
     }
@@ -269,8 +276,8 @@ class MeasureRun {
     absl::StatusOr<Measurement> measurement =
         Measure(spec, opened_.store->relevance(), &ranker, opened_.pool.get(), &progress_, call);
     progress_.End();
-    if (measurement.ok() && !flags_.against.empty()) {
-      ASSIGN_OR_RETURN(const EarlierResults* const earlier, FindEarlier(earlier_, spec));
+    if (measurement.ok() && earlier_.has_value()) {
+      ASSIGN_OR_RETURN(const EarlierResults* const earlier, Earlier(spec));
       HoldAgainst(*earlier, spec, opened_.store->reranker(spec.direction).declared,
                   opened_.pool.get(), &*measurement);
     }
@@ -289,10 +296,10 @@ class MeasureRun {
 
   const MeasureFlags& flags_;
   const MeasurePlan& plan_;
+  const absl::optional<EarlierReport>& earlier_;
   const OpenedStore& opened_;
   Progress progress_;
   ItemSplits splits_;
-  std::vector<EarlierResults> earlier_;
 };
 
 }  // namespace
@@ -311,10 +318,13 @@ int RunMeasure(const std::vector<std::string>& args, const Console& console) {
   if (!plan.ok()) {
     return UsageError(kMeasureCommand, std::string(plan.status().message()), console);
   }
+  const absl::StatusOr<absl::optional<EarlierReport>> earlier = ReadEarlier(flags.against);
+  if (!earlier.ok()) return Fail(earlier.status(), console);
   const CallContext call = CallContext::Unbounded();
   const absl::StatusOr<OpenedStore> opened = OpenStore(flags.store, call);
   if (!opened.ok()) return Fail(opened.status(), console);
-  const absl::StatusOr<MeasureReport> report = MeasureRun(flags, *plan, *opened).Run(call);
+  const absl::StatusOr<MeasureReport> report =
+      MeasureRun(flags, *plan, *earlier, *opened).Run(call);
   if (!report.ok()) return Fail(report.status(), console);
   console.out << ReportText(*report, flags.all);
   if (flags.json.empty()) return kSuccess;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/bundle/declared_combinations.h"
 #include "common/config/table.h"
 
@@ -13,8 +14,6 @@ namespace {
 
 // Keys in the order in which they are written here.
 using Json = nlohmann::ordered_json;
-
-constexpr int kFormatVersion = 2;
 
 std::string Text(absl::string_view text) {
   return std::string(text);
@@ -105,17 +104,19 @@ Json GainJson(const Gain& gain) {
 
 Json MethodJson(const MethodResult& result, bool declared) {
   Json json = {{"name", MethodText(result.method)}, {"depth", result.method.depth}};
-  if (result.method.depth > 0) {
-    json.update(CombinationJson(result.method.combination));
-    json["declared"] = declared;
-  }
+  if (result.method.depth > 0) json.update(CombinationJson(result.method.combination));
+  json["declared"] = declared;
   for (size_t i = 0; i < kRecallCutoffs.size(); ++i) {
     json["recall"][absl::StrCat(kRecallCutoffs[i])] = result.metrics.recall[i];
   }
   json["mrr"] = result.metrics.mrr;
   if (result.gain.has_value()) json["minus_retrieval"] = GainJson(*result.gain);
-  if (result.over_earlier.has_value()) json["minus_earlier"] = GainJson(*result.over_earlier);
-  json["ranks"] = result.ranks;
+  for (const EarlierGain& earlier : result.over_earlier) {
+    Json minus = {{"name", earlier.name}, {"depth", earlier.depth}};
+    minus.update(GainJson(earlier.gain));
+    json["minus_earlier"].push_back(std::move(minus));
+  }
+  json["ranks"] = absl::StrJoin(result.ranks, " ");  // a number a line would be five times as long
   return json;
 }
 
@@ -203,11 +204,18 @@ bool IsShown(const Method& method, bool declared, bool all) {
          method.combination.kind == CombinationKind::kReplace;
 }
 
+std::string OverText(const Method& method, const EarlierGain& earlier) {
+  if (earlier.name == MethodText(method) && earlier.depth == method.depth) return "itself";
+  return absl::StrCat(earlier.name, earlier.depth > 0 ? absl::StrCat(" ", earlier.depth) : "",
+                      " (declared)");
+}
+
 std::string EarlierText(const MeasureReport& report, bool all) {
   std::string text;
   for (const Measurement& measurement : report.measurements) {
     Table table({{"method"},
                  {"depth", true},
+                 {"over"},
                  {"R@1 gain", true},
                  {"R@5 gain", true},
                  {"R@10 gain", true},
@@ -216,15 +224,26 @@ std::string EarlierText(const MeasureReport& report, bool all) {
     for (const MethodResult& result : measurement.results) {
       const bool declared =
           IsDeclared(result.method, report.target(measurement.direction).declared);
-      if (!result.over_earlier.has_value() || !IsShown(result.method, declared, all)) continue;
+      if (!IsShown(result.method, declared, all)) continue;
       std::vector<std::string> row = NameAndDepth(result.method, declared);
-      for (const Interval& gain : result.over_earlier->recall) row.push_back(Points(gain));
-      row.push_back(Fractions(result.over_earlier->mrr));
-      table.AddRow(std::move(row));
+      if (result.over_earlier.empty()) row.push_back("not measured then");
+      for (const EarlierGain& earlier : result.over_earlier) {
+        row.resize(2);
+        row.push_back(OverText(result.method, earlier));
+        for (const Interval& gain : earlier.gain.recall) row.push_back(Points(gain));
+        row.push_back(Fractions(earlier.gain.mrr));
+        table.AddRow(row);
+      }
+      if (result.over_earlier.empty()) {
+        row.resize(8);
+        table.AddRow(row);
+      }
     }
-    absl::StrAppend(&text, "\n", DirectionName(measurement.direction), ", ",
-                    SplitText(measurement.split), ", over ", report.earlier, "\n",
-                    table.ToString(/*indent=*/2));
+    absl::StrAppend(
+        &text, "\n", DirectionName(measurement.direction), ", ", SplitText(measurement.split),
+        ", over ", report.earlier,
+        absl::StrFormat(", with intervals of %g %%\n", 100 * report.bootstrap.confidence),
+        table.ToString(/*indent=*/2));
   }
   return text;
 }
@@ -235,6 +254,10 @@ bool IsDeclared(const Method& method, const absl::optional<DeclaredCombination>&
   if (!declared.has_value()) return false;
   if (!declared->by_default) return method.depth == 0;
   return method.depth > 0 && SameCombination(method.combination, declared->combination);
+}
+
+std::string CaptionsText(bool every_caption) {
+  return every_caption ? "all" : "first";
 }
 
 std::string SplitText(absl::optional<Split> split) {
@@ -271,13 +294,13 @@ std::string ReportText(const MeasureReport& report, bool all) {
 }
 
 std::string ReportJson(const MeasureReport& report) {
-  Json json = {{"format_version", kFormatVersion},
+  Json json = {{"format_version", kReportVersion},
                {"mode", report.live ? "live" : "in_process"},
                {"images", IndexJson(report.images)},
                {"captions", IndexJson(report.captions)},
                {"settings",
                 {{"language", report.language},
-                 {"captions", report.every_caption ? "all" : "first"},
+                 {"captions", CaptionsText(report.every_caption)},
                  {"depths", report.depths},
                  {"limit", report.limit},
                  {"list_length", kListLength},
@@ -297,7 +320,9 @@ std::string ReportJson(const MeasureReport& report) {
     of_direction["mean_recall_at_1"] = choice.recall_at_1;
     of_direction["mean_mrr"] = choice.mrr;
   }
-  return absl::StrCat(json.dump(2), "\n");
+  // A file's name may be no UTF-8.
+  return absl::StrCat(json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace),
+                      "\n");
 }
 
 }  // namespace sightline

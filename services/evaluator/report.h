@@ -23,6 +23,10 @@ struct EvaluatedIndex {
   absl::optional<DeclaredCombination> declared;  // by that model's bundle
 };
 
+// Of what `measure --json` writes.  1 had one choice for both directions; 2 no ranks, and did not
+// say of retrieval whether it is declared.
+inline constexpr int kReportVersion = 3;
+
 struct MeasureReport {
   bool live = false;  // asked of a fleet, not computed in this process
   EvaluatedIndex images;
@@ -40,6 +44,9 @@ struct MeasureReport {
     return direction == Direction::kTextToImage ? images : captions;
   }
 };
+
+// Which captions ask: "first", "all".
+std::string CaptionsText(bool every_caption);
 
 // "train", "validation", "held_out"; "all" for none.
 std::string SplitText(absl::optional<Split> split);

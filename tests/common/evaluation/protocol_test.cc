@@ -92,13 +92,15 @@ TEST_CASE("every method is measured over all queries and compared with retrieval
   REQUIRE(better.ranks == std::vector<int>{1, 1, 1, 0, 1, 1, 1, 1});
 }
 
-TEST_CASE("a gain is told at every cutoff, of each method over the same reference") {
+TEST_CASE("a gain is told at every cutoff, of each pair of methods") {
   const std::vector<EvaluationQuery> queries =
       PicturesWithCaptions(4).Queries(Direction::kTextToImage);
   ComputePool pool(1);
   const std::vector<int> reference = {1, 6, 15, 0};
-  const std::vector<std::vector<int>> ranks = {{1, 5, 10, 20}, reference, {0, 0, 0, 0}};
-  const std::vector<Gain> gains = GainsOver(reference, ranks, queries, BootstrapOptions(), &pool);
+  const std::vector<int> more = {1, 5, 10, 20}, none = {0, 0, 0, 0};
+  const std::vector<Gain> gains =
+      GainsOf({{more, reference}, {reference, reference}, {none, reference}}, queries,
+              BootstrapOptions(), &pool);
   REQUIRE(gains.size() == 3);
   const double better[] = {0, 0.25, 0.25, 0.25}, worse[] = {-0.25, -0.25, -0.5, -0.75};
   for (size_t i = 0; i < kRecallCutoffs.size(); ++i) {
@@ -108,17 +110,20 @@ TEST_CASE("a gain is told at every cutoff, of each method over the same referenc
     CHECK(gains[2].recall[i].estimate == Approx(worse[i]));
   }
   CHECK(gains[0].mrr.estimate == Approx((1.0 / 5 - 1.0 / 6 + 1.0 / 10 - 1.0 / 15 + 1.0 / 20) / 4));
-  CHECK(GainsOver({}, {{}}, {}, BootstrapOptions(), &pool)[0].recall[0].estimate == 0);
+  CHECK(GainsOf({{{}, {}}}, {}, BootstrapOptions(), &pool)[0].recall[0].estimate == 0);
+  CHECK(GainsOf({}, queries, BootstrapOptions(), &pool).empty());
 }
 
-TEST_CASE("the queries' sum is another for other questions, or the same in another order") {
-  const EvaluationQuery one = {"a", "red fish", {}}, two = {"b", "fish", {}};
+TEST_CASE("the queries' sum is another for other questions, answers or orders") {
+  const EvaluationQuery one = {"a", "red fish", {3, 12}}, two = {"b", "fish", {}};
   const std::string sum = QueriesSha256({one, two});
   REQUIRE(IsSha256Hex(sum));
   REQUIRE(QueriesSha256({one, two}) == sum);
   REQUIRE(QueriesSha256({two, one}) != sum);
   REQUIRE(QueriesSha256({one}) != sum);
-  REQUIRE(QueriesSha256({{"a", "red fishb", {}}, {"", "fish", {}}}) != sum);
+  REQUIRE(QueriesSha256({{"a", "red fish", {3}}, two}) != sum);
+  REQUIRE(QueriesSha256({{"a", "red fish", {31, 2}}, two}) != sum);
+  REQUIRE(QueriesSha256({{"a", "red fishb", {3, 12}}, {"", "fish", {}}}) != sum);
 }
 
 TEST_CASE("captions of a picture are drawn together: five that are alike say what one says") {

@@ -241,13 +241,24 @@ class ClaimsTest(cases.Case):
         self.run_rows("cross")
         shutil.rmtree(os.path.join(self.folder, "work"))
         found = self.read("clone/results/bi.json"), self.read("clone/results/cross.json")
-        self.assertEqual(self.run_rows("apart")[0], 0)
+        status, _, err = self.run_rows("apart")
+        self.assertEqual(status, 0)
+        self.assertNotIn("is another network", err)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "work/bi.seconds")))
+        self.assertEqual(list(self.rows().result("apart")["networks"]), ["cross"])
         again = [call[call.index("--out") + 1] for call in self.calls("learn")[2:]]
         self.assertEqual([os.path.basename(out) for out in again], ["bi", "cross"])
         self.assertEqual(found, (self.read("clone/results/bi.json"),
                                  self.read("clone/results/cross.json")))
         self.assertEqual(self.run_rows("both")[0], 0)
         self.assertEqual(len(self.calls("learn")), 4)
+        # As on another machine, where rounding is another.
+        other = json.loads(self.read("clone/results/cross.json"))
+        self.write("clone/results/cross.json", json.dumps(dict(other, network="elsewhere")).encode())
+        shutil.rmtree(os.path.join(self.folder, "work/networks/cross"))
+        os.remove(self.rows().result_path("apart"))
+        self.assertIn("cross is another network than the one of results/cross.json",
+                      self.run_rows("apart")[2])
 
     def test_another_seed_has_networks_and_results_of_its_own(self):
         self.assertEqual(self.run_rows()[0], 0)
@@ -272,9 +283,40 @@ class ClaimsTest(cases.Case):
         self.assertIn("| be | 50.0, 50.0 | 50.0, 50.0 |", text)
         self.assertIn("done", self.run_rows("--list", "--seed", "12")[1])
         self.assertNotIn("done", self.run_rows("--list", "--seed", "3")[1])
-        for seed in ("0", "x", "1000", "-1"):
+        for seed in ("0", "x", "1000", "-1", "01", "--device"):
             self.assertEqual(self.run_rows("--seed", seed)[0], 2)
         self.assertEqual(self.run_rows("--seed")[0], 2)
+        for device in ("auto", "cudo", "cuda:", "--seed"):
+            self.assertEqual(self.run_rows("--device", device)[0], 2)
+
+    def test_seeds_are_told_by_method_and_only_where_there_are_some(self):
+        def result(*methods, part="all", minus=None):
+            return {"parts": {part: [
+                {"policy": name, "depth": 0, **{direction: {"r_at_1": [at_one, 0, 100],
+                                                            "minus": minus or {}}
+                                                for direction in report.DIRECTIONS}}
+                for name, at_one in methods]}}
+        two = [result(("a", 50), ("b", 60)), result(("b", 61), ("c", 70))]
+        told = report.seeds_table({}, two, report.DIRECTIONS[:1])
+        self.assertEqual(told, "| R@1 by seed | T→I |\n|---|---|\n| a | 50.0, - |\n"
+                         "| b | 60.0, 61.0 |\n| c | -, 70.0 |\n")
+        siblings = [result(("a", 50), part="count")] * 2
+        self.assertEqual(report.seeds_table({}, siblings, report.DIRECTIONS), "")
+        claim = {"says": "more", "of": "a", "is": ">", "than": "b", "part": "count"}
+        self.assertEqual(report.seeds_table({"claims": [claim]}, siblings, report.DIRECTIONS), "")
+        siblings[1] = result(("a", 50), part="count", minus={"b": [5, 1, 9]})
+        self.assertIn("| more (count) | holds with 1 of 1 | holds with 1 of 1 |",
+                      report.seeds_table({"claims": [claim]}, siblings, report.DIRECTIONS))
+        os.makedirs(os.path.join(claims.HERE, "results/seed_2.old"))
+        os.makedirs(os.path.join(claims.HERE, "results/seed_3"))
+        self.assertEqual(self.rows().seeds(), [1, 3])
+
+    def test_a_result_says_which_kernel_was_asked_for(self):
+        os.environ.pop("OPENBLAS_CORETYPE", None)
+        self.assertNotIn("openblas", runner.machine())
+        os.environ["OPENBLAS_CORETYPE"] = "Haswell"
+        self.assertEqual(runner.machine()["openblas"], "Haswell")
+        del os.environ["OPENBLAS_CORETYPE"]
 
     def test_a_row_and_its_recipe_name_the_same_networks(self):
         self.write("clone/recipes/r.yaml", b"tasks: [{teacher: $teacher}]\n")

@@ -163,18 +163,27 @@ TEST_CASE("a store is held against what was measured before, of the same queries
   const Ran same = with({"--against", before, "--json", after});
   INFO(same.err);
   REQUIRE(same.status == 0);
-  REQUIRE(absl::StrContains(same.out, "\ntext_to_image, train, over " + before + "\n"));
-  REQUIRE(absl::StrContains(same.out, "  replace (declared)     20  +0.0 [+0.0, +0.0]  "));
-  const nlohmann::json methods = ReadJson(after)["results"][0]["methods"];
-  REQUIRE(methods.size() == 4);
-  for (const auto& method : methods) REQUIRE(method["minus_earlier"]["mrr"]["high"] == 0);
-
-  const Ran fewer = with({"--against", before, "--limit", "5"});
-  REQUIRE(fewer.status == 1);
-  REQUIRE(absl::StrContains(fewer.err, "before.json: text_to_image, train: other queries"));
-  const Ran others = with({"--against", before, "--split", "held_out"});
-  REQUIRE(others.status == 1);
-  REQUIRE(absl::StrContains(others.err, "nothing is told of text_to_image, held_out"));
+  for (const char* direction : {"text_to_image", "image_to_text"}) {
+    REQUIRE(absl::StrContains(same.out, absl::StrCat("\n", direction, ", train, over ", before)));
+  }
+  REQUIRE(absl::StrContains(same.out, "  replace (declared)     20  itself  +0.0 [+0.0, +0.0]  "));
+  for (const auto& results : ReadJson(after)["results"]) {
+    REQUIRE(results["methods"].size() == 4);
+    for (const auto& method : results["methods"]) {
+      REQUIRE(method["minus_earlier"][0]["mrr"]["high"] == 0);
+    }
+  }
+  const auto refused = [&](std::vector<std::string> more, const std::string& message) {
+    more.insert(more.end(), {"--against", before});
+    const Ran ran = with(more);
+    INFO(ran.err);
+    // Before anything is measured.
+    return ran.status == 1 && ran.out.empty() && absl::StrContains(ran.err, message);
+  };
+  REQUIRE(refused({"--limit", "5"}, "before.json: text_to_image, train: queries were then 12 and"));
+  REQUIRE(refused({"--split", "held_out"}, "nothing is told of text_to_image, held_out"));
+  REQUIRE(refused({"--captions", "all", "--direction", "image-to-text"},
+                  "image_to_text, train: --captions was then first and now all"));
   const Ran none = with({"--against", SplitsFile()});
   REQUIRE(none.status == 1);
   REQUIRE(absl::StrContains(none.err, "items.jsonl: is no JSON object"));

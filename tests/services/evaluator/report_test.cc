@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -57,6 +59,7 @@ TEST_CASE("where a bundle declares none, retrieval alone is what is declared") {
   const auto json = nlohmann::json::parse(ReportJson(report));
   REQUIRE(json["images"]["declared"] == nlohmann::json{{"combination", "none"}});
   REQUIRE(json["results"][0]["methods"][3]["declared"] == false);
+  REQUIRE(json["results"][0]["methods"][0]["declared"] == true);
 }
 
 const std::vector<Choice> kChoices = {
@@ -99,38 +102,49 @@ TEST_CASE("where every caption asks, both directions have a mean and a sum") {
   REQUIRE(json["both_directions"][0]["methods"][0]["rsum"].get<double>() == Approx(3.3));
 }
 
-TEST_CASE("gains over an earlier report have a block of their own, at every cutoff") {
+TEST_CASE("gains over an earlier report have a block of their own, and say over what") {
   MeasureReport report = Report();
   REQUIRE(!absl::StrContains(ReportJson(report), "earlier"));
   report.earlier = "before.json";
-  MethodResult& retrieval = report.measurements[0].results[0];
-  retrieval.over_earlier =
-      Gain{{{{0.01, 0, 0.02}, {0.02, 0.01, 0.03}, {0.05, 0.02, 0.08}, {}}}, {}};
-  // One that is not shown in the first table either.
-  report.measurements[0].results[2].over_earlier = Gain();
+  std::vector<MethodResult>& results = report.measurements[0].results;
+  const Gain gain = {{{{0.01, 0, 0.02}, {0.02, 0.01, 0.03}, {0.05, 0.02, 0.08}, {}}}, {}};
+  results[0].over_earlier = {{"retrieval", 0, gain}};
+  // One that is not shown in the first table either, and what is declared, which was another.
+  results[2].over_earlier = {{"add_lambda:0.1", 20, gain}};
+  results[3].over_earlier = {{"norm_add_lambda:0.3", 20, gain}, {"retrieval", 0, gain}};
   const std::string text = ReportText(report, /*all=*/false);
-  const size_t begin = text.find("\ntext_to_image, held_out, over before.json\n  method ");
+  const size_t begin =
+      text.find("\ntext_to_image, held_out, over before.json, with intervals of 95 %\n  method ");
   REQUIRE(begin != std::string::npos);
-  const std::string block = text.substr(begin);
-  REQUIRE(absl::StrContains(block,
-                            "+1.0 [+0.0, +2.0]  +2.0 [+1.0, +3.0]  +5.0 [+2.0, +8.0]"
-                            "  +0.0 [+0.0, +0.0]  +0.0000 [+0.0000, +0.0000]\n"));
-  REQUIRE_FALSE(absl::StrContains(block, "add_lambda"));
+  std::vector<std::string> rows = absl::StrSplit(text.substr(begin + 1), '\n');
+  REQUIRE(rows.size() == 7);  // with titles, and nothing behind the last
+  for (std::string& row : rows) absl::RemoveExtraAsciiWhitespace(&row);
+  const std::string gains =
+      " +1.0 [+0.0, +2.0] +2.0 [+1.0, +3.0] +5.0 [+2.0, +8.0] +0.0 [+0.0, +0.0]"
+      " +0.0000 [+0.0000, +0.0000]";
+  REQUIRE(rows[2] == "retrieval - itself" + gains);
+  REQUIRE(rows[3] == "replace 20 not measured then");
+  REQUIRE(rows[4] == "norm_add_lambda:0.3 (declared) 20 itself" + gains);
+  REQUIRE(rows[5] == "norm_add_lambda:0.3 (declared) 20 retrieval (declared)" + gains);
   const std::string all = ReportText(report, /*all=*/true);
   REQUIRE(absl::StrContains(all.substr(all.find("over before.json")), "\n  add_lambda:0.1 "));
   const auto json = nlohmann::json::parse(ReportJson(report));
   REQUIRE(json["earlier"] == "before.json");
   const auto& methods = json["results"][0]["methods"];
-  REQUIRE(methods[0]["minus_earlier"]["recall_at_10"]["low"] == Approx(0.02));
-  REQUIRE(methods[0]["ranks"] == nlohmann::json{1, 0, 50});
+  REQUIRE(methods[0]["minus_earlier"][0]["recall_at_10"]["low"] == Approx(0.02));
+  REQUIRE(methods[3]["minus_earlier"][1]["name"] == "retrieval");
+  REQUIRE(methods[0]["ranks"] == "1 0 50");
   REQUIRE_FALSE(methods[1].contains("minus_earlier"));
+  // A file's name need not be text.
+  report.earlier = "\xff.json";
+  REQUIRE(nlohmann::json::parse(ReportJson(report))["earlier"] == "\xEF\xBF\xBD.json");
 }
 
 TEST_CASE("JSON has everything, as fractions") {
   MeasureReport report = Report();
   report.choices = kChoices;
   const auto json = nlohmann::json::parse(ReportJson(report));
-  REQUIRE(json["format_version"] == 2);
+  REQUIRE(json["format_version"] == 3);
   REQUIRE(json["mode"] == "in_process");
   REQUIRE(json["images"]["generation"] == "g1");
   REQUIRE(json["images"]["declared"]["lambda"] == 0.3);
