@@ -10,6 +10,7 @@ using More = PaperLayout::More;
 using Rows = PaperLayout::Rows;
 
 constexpr bool kTextsFirst = true, kImagesFirst = false;
+constexpr bool kEnds = true;  // R@1/10
 
 constexpr PaperLayout kLayouts[] = {
     {"lightningdot", "LightningDOT, tables 1 and 2", Rows::kRecalls, kTextsFirst, More::kAverage},
@@ -17,9 +18,13 @@ constexpr PaperLayout kLayouts[] = {
     {"lightningdot_times", "LightningDOT, tables 3 and 7", Rows::kSpeedups},
     {"retrieve_fast", "Retrieve Fast, Rerank Smart, tables 1, 5, 8 and 9", Rows::kRecalls,
      kImagesFirst},
+    {"retrieve_fast_times", "Retrieve Fast, Rerank Smart, tables 3 and 4", Rows::kWaits},
     {"multi30k", "Retrieve Fast, Rerank Smart, tables 2 and 7", Rows::kLanguages},
     {"scene_text", "Scene-text aware retrieval, tables 1 to 3", Rows::kRecalls, kImagesFirst},
     {"t_emde", "T-EMDE, table 2", Rows::kRecalls, kTextsFirst, More::kReciprocal},
+    {"t_emde_5k", "T-EMDE, table 1, and 4 for each number of rows and columns", Rows::kRecalls,
+     kTextsFirst, More::kReciprocal, kEnds},
+    {"t_emde_times", "T-EMDE, table 3 but what training took", Rows::kWaits},
     {"sgraf", "SGRAF", Rows::kRecalls, kTextsFirst, More::kSum},
     {"vldeformer", "VLDeformer, tables 2 and 3", Rows::kRecalls, kTextsFirst},
     {"vldeformer_times", "VLDeformer, table 4", Rows::kSpreads},

@@ -18,11 +18,12 @@ struct PaperLayout {
     kReciprocal,  // MRR, in each direction
   };
   enum class Rows {
-    kRecalls,    // R@K as a/b/c, a table for each part
+    kRecalls,    // R@K as a/b/c
     kLanguages,  // AR (mR) by language, their mean, and the mean without English
     kMetaAve,    // AR by language, and Meta-Ave
     kSpeedups,   // time of a query, and how many times faster than the first method's
     kSpreads,    // mean, least, most, 95 % and 99.99 % of the times of queries
+    kWaits,      // time of a query, and of all with encoding, in units that fit
   };
 
   absl::string_view name;
@@ -30,10 +31,12 @@ struct PaperLayout {
   Rows rows;
   bool image_to_text_first = true;
   More more = More::kNothing;
+  bool without_middle = false;  // of the three R@K the first and the last alone
 
-  // Which have one table, whatever parts there are.
+  // Which have a table for each part; the others have one.
+  bool of_parts() const { return rows == Rows::kRecalls || rows == Rows::kWaits; }
   bool of_languages() const { return rows == Rows::kLanguages || rows == Rows::kMetaAve; }
-  bool of_times() const { return rows == Rows::kSpeedups || rows == Rows::kSpreads; }
+  bool of_queries() const { return rows == Rows::kSpeedups || rows == Rows::kSpreads; }
 };
 
 // The layout of that name.  InvalidArgument, with all names, if there is none.

@@ -6,6 +6,7 @@
 #include "common/plot/page.h"
 #include "common/plot/plot.h"
 #include "common/plot/xml_text.h"
+#include "services/evaluator/layout_grids.h"
 #include "services/evaluator/tables_grids.h"
 #include "services/evaluator/tables_plots.h"
 
@@ -31,7 +32,7 @@ std::string As(const PaperLayout& layout) {
 std::string PartHtml(const TablesReport& report, size_t part) {
   std::string html;
   for (const PaperLayout* const layout : report.layouts) {
-    if (layout->rows != Rows::kRecalls) continue;
+    if (!layout->of_parts()) continue;
     absl::StrAppend(&html, As(*layout), GridHtml(LayoutGrids(*layout, report)[part]));
   }
   absl::StrAppend(&html, html.empty() ? "" : PageParagraph("quiet", "With intervals."),
@@ -55,7 +56,7 @@ std::string LanguagesHtml(const TablesReport& report) {
 std::string TimesHtml(const TablesReport& report) {
   std::string html;
   for (const PaperLayout* const layout : report.layouts) {
-    if (!layout->of_times()) continue;
+    if (!layout->of_queries()) continue;
     absl::StrAppend(&html, As(*layout), GridHtml(LayoutGrids(*layout, report).front()));
   }
   return html.empty() ? "" : PageSection("times", "Times of a query", html);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/evaluation/metrics.h"
+#include "services/evaluator/layout_grids.h"
 #include "services/evaluator/tables_grids.h"
 
 namespace sightline {
@@ -169,9 +170,7 @@ std::string InLayout(const PaperLayout& layout, const TablesReport& report) {
   const std::vector<TableGrid> grids = LayoutGrids(layout, report);
   std::string text = absl::StrCat("As in ", layout.paper, "\n");
   for (size_t part = 0; part < grids.size(); ++part) {
-    if (!layout.of_languages() && !layout.of_times()) {
-      absl::StrAppend(&text, PartTitle(report, part), "\n");
-    }
+    if (layout.of_parts()) absl::StrAppend(&text, PartTitle(report, part), "\n");
     text += GridText(grids[part]);
   }
   return text;

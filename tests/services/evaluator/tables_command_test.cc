@@ -153,6 +153,8 @@ TEST_CASE("each layout prints what its paper prints, in its order") {
   REQUIRE(printed("t_emde") ==
           "method depth TR R@1/5/10/MRR IR R@1/5/10/MRR | "
           "be - 50.0/100.0/100.0/0.667 25.0/100.0/100.0/0.625");
+  REQUIRE(printed("t_emde_5k") ==
+          "method depth TR R@1/10/MRR IR R@1/10/MRR | be - 50.0/100.0/0.667 25.0/100.0/0.625");
   REQUIRE(printed("sgraf") ==
           "method depth TR R@1/5/10 IR R@1/5/10 rsum | "
           "be - 50.0/100.0/100.0 25.0/100.0/100.0 475.0");

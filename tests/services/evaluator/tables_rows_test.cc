@@ -102,6 +102,27 @@ TEST_CASE("layouts of times have what the papers' have") {
                Catch::Contains("Times of a query") && Catch::Contains("2 000"));
 }
 
+TEST_CASE("waits have a table for each part, in units that fit") {
+  const TableFiles files;
+  files.Put("be.npy.json", R"({"seconds_per_query": 0.0161, "encoding_seconds": 10})");
+  files.Put("ce.npy.json", R"({"seconds_per_query": 9000, "encoding_seconds": 0})");
+  const TablesRan ran = files.Run({"--policies", "be,be:ce,ce,flat", "--depths", "1", "--layout",
+                                   "t_emde_times", "--page", files.Path("page.html")});
+  INFO(ran.err << ran.out);
+  REQUIRE(ran.status == 0);
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(ran.out, '\n')) {
+    lines.push_back(absl::StrJoin(absl::StrSplit(line, ' ', absl::SkipEmpty()), " "));
+  }
+  // Of four captions; one of two images is reranked.
+  const std::vector<std::string> table(lines.begin() + 2, lines.begin() + 7);
+  REQUIRE(table == std::vector<std::string>{"method depth a query all with encoding",
+                                            "be - 16.1 ms 10.1 s", "be:ce replace 1 75 min* 5 h*",
+                                            "ce - 2.5 h 10 h", "flat - - -"});
+  REQUIRE_THAT(lines[1], Catch::Contains("captions look for 2 images"));
+  REQUIRE_THAT(files.Read("page.html"), Catch::Contains("all with encoding"));
+}
+
 TEST_CASE("times stand beside recall where they are known, and with a star where computed") {
   const TableFiles files;
   const auto row = [&](const std::string& name, std::vector<std::string> more) {
