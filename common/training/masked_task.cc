@@ -182,20 +182,32 @@ absl::Status CheckNetwork(const Objective& objective, const TaskRecipe& recipe,
   return absl::OkStatus();
 }
 
-absl::Status CheckSceneText(const Objective& objective, const LearntPairs& pairs) {
-  const int64_t count = pairs.corpus().picture_count();
-  for (int64_t i = 0; i < count; ++i) {
+absl::Status CheckSceneText(const Objective& objective, const TaskRecipe& recipe,
+                            const LearntPairs& pairs) {
+  const PairCorpus& corpus = pairs.corpus();
+  int64_t count = 0;
+  for (int64_t i = 0; i < corpus.picture_count(); ++i) {
+    if (!IsShownBy(recipe, corpus, i)) continue;
     if (pairs.HasSceneText(i)) return absl::OkStatus();
+    ++count;
   }
   return absl::InvalidArgumentError(
       absl::StrCat("the objective ", objective.name, " needs words to be read in pictures, and of ",
                    count, " pictures none has any; take a corpus with OCR tokens"));
 }
 
-// All of them are read once, so that none ends a run that has learnt for hours.
-absl::Status ReadAllSoftLabels(const LearntPairs& pairs) {
-  const PairCorpus& corpus = pairs.corpus();
+// All that it is shown are read once, so that none ends a run that has learnt for hours.
+absl::Status ReadAllSoftLabels(const Objective& objective, const TaskRecipe& recipe,
+                               const PairCorpus& corpus) {
   for (int64_t i = 0; i < corpus.picture_count(); ++i) {
+    if (!IsShownBy(recipe, corpus, i)) continue;
+    if (!corpus.HasSoftLabels(i)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the objective ", objective.name,
+                       " needs soft labels of regions, and the corpus of ", corpus.item_id(i),
+                       " has none; let `corpus` name one that has, and give the share of "
+                       "others to mrfr"));
+    }
     RETURN_IF_ERROR(corpus.ReadSoftLabels(i).status());
   }
   return absl::OkStatus();
@@ -209,10 +221,10 @@ absl::StatusOr<std::unique_ptr<RecipeTask>> NewMaskedTask(const Objective& objec
   const TrainableNetwork& learner = setting.pairs->learner();
   RETURN_IF_ERROR(CheckNetwork(objective, recipe, MaskedNetworkOf(*learner.network)));
   if (objective.predicted == Predicted::kSceneTokens || recipe.co_mask) {
-    RETURN_IF_ERROR(CheckSceneText(objective, *setting.pairs));
+    RETURN_IF_ERROR(CheckSceneText(objective, recipe, *setting.pairs));
   }
   if (objective.predicted == Predicted::kRegionClasses) {
-    RETURN_IF_ERROR(ReadAllSoftLabels(*setting.pairs));
+    RETURN_IF_ERROR(ReadAllSoftLabels(objective, recipe, setting.pairs->corpus()));
   }
   TokenMasking masking;
   if (IsOfWords(objective)) {

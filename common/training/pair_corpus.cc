@@ -23,13 +23,16 @@ constexpr int64_t kMostFeatureBytes =
 // Of a source that keeps no checksums: megabytes, whatever it holds.
 constexpr int64_t kSampledPictures = 100;
 
-// That of all readers, or 0.
+// That of all readers that have some; 0 if none has, or they differ.
 int SoftLabelCountOf(const std::vector<std::unique_ptr<CorpusReader>>& readers) {
-  const int first = readers.front()->soft_label_count();
-  const bool alike = std::all_of(readers.begin(), readers.end(), [first](const auto& reader) {
-    return reader->soft_label_count() == first;
-  });
-  return alike ? first : 0;
+  int count = 0;
+  for (const auto& reader : readers) {
+    const int own = reader->soft_label_count();
+    if (own == 0) continue;
+    if (count != 0 && own != count) return 0;
+    count = own;
+  }
+  return count;
 }
 
 template <typename T>
@@ -56,7 +59,9 @@ void AddNumbers(const std::vector<float>& numbers, Sha256* hash) {
 absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
     std::vector<std::unique_ptr<CorpusReader>> corpora, const PairCorpusOptions& options) {
   auto opened = absl::WrapUnique(new PairCorpus());
-  for (const auto& reader : corpora) RETURN_IF_ERROR(opened->Add(*reader, options));
+  for (int i = 0; i < static_cast<int>(corpora.size()); ++i) {
+    RETURN_IF_ERROR(opened->Add(*corpora[i], i, options));
+  }
   opened->readers_ = std::move(corpora);
   if (opened->captions_.empty()) {
     return absl::InvalidArgumentError(
@@ -71,7 +76,8 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
   return opened;
 }
 
-absl::Status PairCorpus::Add(const CorpusReader& reader, const PairCorpusOptions& options) {
+absl::Status PairCorpus::Add(const CorpusReader& reader, int corpus,
+                             const PairCorpusOptions& options) {
   const int width = reader.region_feature_size();
   if (width == 0) {
     return absl::InvalidArgumentError(
@@ -88,7 +94,7 @@ absl::Status PairCorpus::Add(const CorpusReader& reader, const PairCorpusOptions
   NoteProblems(listing);
   for (CorpusItem& item : listing.items) {
     if (options.wanted == nullptr || options.wanted(item)) {
-      AddPicture(reader, std::move(item), options);
+      AddPicture({&reader, corpus, std::move(item), 0, 0, {}}, options);
     }
   }
   return absl::OkStatus();
@@ -115,13 +121,10 @@ void PairCorpus::NoteMissingLanguages(const PairCorpusOptions& options) {
   }
 }
 
-void PairCorpus::AddPicture(const CorpusReader& reader, CorpusItem item,
-                            const PairCorpusOptions& options) {
-  Picture picture;
-  picture.reader = &reader;
+void PairCorpus::AddPicture(Picture picture, const PairCorpusOptions& options) {
   picture.first_caption = caption_count();
   std::map<std::string, int> taken;
-  for (CorpusCaption& caption : item.captions) {
+  for (CorpusCaption& caption : picture.item.captions) {
     if (!WantsLanguage(options.languages, caption.language)) continue;
     int& of_language = taken[caption.language];
     if (options.captions_per_picture > 0 && of_language == options.captions_per_picture) continue;
@@ -130,8 +133,7 @@ void PairCorpus::AddPicture(const CorpusReader& reader, CorpusItem item,
     ++picture.caption_count;
   }
   if (picture.caption_count == 0 && !options.keeps_captionless) return;
-  item.captions.clear();
-  picture.item = std::move(item);
+  picture.item.captions.clear();
   pictures_.push_back(std::move(picture));
 }
 

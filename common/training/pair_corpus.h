@@ -49,7 +49,8 @@ class PairCorpus {
   const std::vector<std::string>& Notes() const { return notes_; }
   // Numbers in a region's feature.
   int region_feature_size() const { return region_feature_size_; }
-  // Classes of regions' soft labels; 0 unless every corpus has them, of as many classes.
+  // Classes of regions' soft labels, of the corpora that have them; 0 if none has, or they are of
+  // different numbers of classes.
   int soft_label_count() const { return soft_label_count_; }
 
   const std::string& item_id(int64_t picture) const { return pictures_[picture].item.item_id; }
@@ -59,6 +60,9 @@ class PairCorpus {
   int64_t picture_of(int64_t caption) const { return captions_[caption].picture; }
   int64_t first_caption(int64_t picture) const { return pictures_[picture].first_caption; }
   int64_t caption_count(int64_t picture) const { return pictures_[picture].caption_count; }
+  // Which of the corpora it was opened with a picture is of, from 0.
+  int corpus_of(int64_t picture) const { return pictures_[picture].corpus; }
+  int corpus_count() const { return static_cast<int>(readers_.size()); }
 
   // Whether a caption may be right for a picture: it is one of its own, or has the words of one
   // (NormalizeWords).
@@ -77,13 +81,17 @@ class PairCorpus {
 
   // With tags and words to be read in it.  Errors as ReadRegions, and name the picture.
   absl::StatusOr<ImageInput> ReadPicture(int64_t picture) const;
+  bool HasSoftLabels(int64_t picture) const {
+    return pictures_[picture].reader->soft_label_count() > 0;
+  }
   // Of each of its regions soft_label_count() probabilities.  Errors as ReadSoftLabels, and name
-  // the picture.  REQUIRES: that there are soft labels.
+  // the picture.  REQUIRES: that it has some.
   absl::StatusOr<std::vector<float>> ReadSoftLabels(int64_t picture) const;
 
  private:
   struct Picture {
     const CorpusReader* reader = nullptr;
+    int corpus = 0;   // the reader's place
     CorpusItem item;  // without captions
     int64_t first_caption = 0;
     int64_t caption_count = 0;
@@ -97,8 +105,8 @@ class PairCorpus {
   };
 
   PairCorpus() = default;
-  absl::Status Add(const CorpusReader& reader, const PairCorpusOptions& options);
-  void AddPicture(const CorpusReader& reader, CorpusItem item, const PairCorpusOptions& options);
+  absl::Status Add(const CorpusReader& reader, int corpus, const PairCorpusOptions& options);
+  void AddPicture(Picture picture, const PairCorpusOptions& options);
   void NoteProblems(const CorpusListing& listing);
   void NoteMissingLanguages(const PairCorpusOptions& options);
   absl::Status FindTwins() const;

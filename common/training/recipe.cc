@@ -13,6 +13,7 @@ namespace {
 
 // Of a step: each is a pair of numbers and, if it is in one pass, a row of tensors.
 constexpr int64_t kMostPairs = 1 << 22;
+constexpr int64_t kMostCorpora = 1000;
 
 std::string PrefixOf(size_t task) {
   return absl::StrCat("tasks.", task, ".");
@@ -41,6 +42,8 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
   const bool masked = IsMasked(objective);
   require(!task.counts_relatives || !(of_problems || of_matches || masked), "counts_relatives");
   require(task.batch_rows == usual.batch_rows || !of_problems, "batch_rows");
+  // Wrong ones of problems are drawn from all corpora.
+  require(task.corpus == 0 || !(of_problems || of_matches), "corpus");
   require(task.candidates == usual.candidates || of_problems, "candidates");
   require(task.sides == usual.sides || of_problems, "sides");
   require(task.text_negatives == usual.text_negatives || of_problems || of_matches,
@@ -87,6 +90,10 @@ void CheckNegatives(const std::string& prefix, const Objective& objective, const
                    absl::StrCat(prefix,
                                 "mined_from and nearest are two ways to choose wrong ones; "
                                 "set one of them"));
+  checker->Require(task.nearest == 0 || task.corpus == 0,
+                   absl::StrCat(prefix,
+                                "nearest ones are found in all corpora, and corpus names one; "
+                                "leave one of the two out"));
   checker->Require(!IsOfProblems(objective) || task.nearest <= wrong,
                    absl::StrCat(prefix, "nearest is ", task.nearest, ", more than the ", wrong,
                                 " wrong candidates"));
@@ -187,6 +194,7 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   VisitChoice(prefix + "wrong_pairs", {"hardest", "all"}, &task->wrong_pairs, v);
   VisitChoice(prefix + "classes", {"sum", "mean"}, &task->classes, v);
   v->Number(prefix + "share", &task->share, 1e-6, 1e6);
+  v->Count(prefix + "corpus", &task->corpus, 0, kMostCorpora);
   // Of towers their square is a matrix.
   v->Count(prefix + "batch", &task->batch, 1, 1 << 16);
   v->Count(prefix + "batch_rows", &task->batch_rows, 0, 1 << 18);
@@ -224,6 +232,18 @@ void VisitRecipe(Recipe* recipe, OptionVisitor* v) {
   // By which looks are chosen among.
   v->Count("develop_every", &recipe->develop_every, 0, kMostCount);
   v->Count("develop_pictures", &recipe->develop_pictures, 0, kMostCount);
+}
+
+std::string TaskName(const Recipe& recipe, size_t i) {
+  const TaskRecipe& task = recipe.tasks[i];
+  const auto alike = [&task](const TaskRecipe& other) {
+    return other.objective == task.objective && other.corpus == task.corpus;
+  };
+  std::string name = task.objective;
+  if (task.corpus > 0) absl::StrAppend(&name, " of corpus ", task.corpus);
+  const auto before = std::count_if(recipe.tasks.begin(), recipe.tasks.begin() + i, alike);
+  if (before > 0) absl::StrAppend(&name, " (", before + 1, ")");
+  return name;
 }
 
 absl::Status CheckRecipe(Recipe recipe) {

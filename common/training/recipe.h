@@ -5,6 +5,7 @@
 #ifndef SIGHTLINE_COMMON_TRAINING_RECIPE_H_
 #define SIGHTLINE_COMMON_TRAINING_RECIPE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -44,6 +45,10 @@ struct TaskRecipe {
   ClassReduction classes = ClassReduction::kSum;
   // How often, relative to the other tasks' shares.
   double share = 1;
+  // Of the corpora, counted from 1, whose pictures are shown; 0: of all.  So each may have tasks
+  // and shares of its own, as LightningDOT's four have.  Not of objectives over pairs and matches,
+  // whose wrong ones are drawn from all.
+  int64_t corpus = 0;
   // Captions with their pictures; of an objective over pairs, problems.
   int64_t batch = 96;
   // Instead: as many captions with their pictures, of like lengths, as fit into so many rows
@@ -137,6 +142,10 @@ struct Recipe {
 // teacher, and its masked words, in a fixed order.
 void VisitRecipe(Recipe* recipe, OptionVisitor* visitor);
 void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* visitor);
+
+// What reports call task `i`, and no other: "mlm", "mlm of corpus 2", "listwise (2)" for the second
+// one of that name.
+std::string TaskName(const Recipe& recipe, size_t i);
 
 // InvalidArgument, every problem at once, with values and ranges: of numbers and of names that are
 // no objective's.

@@ -80,6 +80,8 @@ class RecipeTask {
 
 // Of all that task `i` draws.
 uint64_t SeedOfTask(const TaskSetting& setting, size_t i);
+// Whether a picture is of the corpora that the task is shown.
+bool IsShownBy(const TaskRecipe& task, const PairCorpus& corpus, int64_t picture);
 // Of the task's pairs, those of pictures that are `wanted`, of which there is one at least; null:
 // all.  What it draws from outlives it.
 PairSampler SamplerOf(const TaskSetting& setting, size_t i,

@@ -41,7 +41,7 @@ namespace sightline {
 // Means over the steps since the last report.
 struct RecipeStepReport {
   struct Task {
-    std::string objective;
+    std::string objective;  // as TaskName
     int64_t steps = 0;
     double loss = 0;
     double first = 0;  // share of what was ranked whose right answer came first

@@ -32,10 +32,10 @@ absl::Status RecipeWindow::Report(RecipeStepReport* report) {
     TaskSums& sums = tasks_[i];
     if (sums.steps == 0) continue;
     const auto steps = static_cast<double>(sums.steps);
-    report->tasks.push_back({recipe_.tasks[i].objective, sums.steps,
-                             sums.loss.item<double>() / steps, sums.first.item<double>() / steps});
+    report->tasks.push_back({TaskName(recipe_, i), sums.steps, sums.loss.item<double>() / steps,
+                             sums.first.item<double>() / steps});
     if (!std::isfinite(report->tasks.back().loss)) {
-      return absl::InternalError(absl::StrCat("the loss of ", recipe_.tasks[i].objective,
+      return absl::InternalError(absl::StrCat("the loss of ", TaskName(recipe_, i),
                                               " is not finite any more at step ", report->step,
                                               "; start again with a lower rate or a longer "
                                               "warm-up"));

@@ -4,6 +4,7 @@
 #include <torch/cuda.h>
 
 #include "absl/strings/str_cat.h"
+#include "common/models/network/autocast.h"
 
 // Declared here: <cblas.h> of Debian's alternatives may be another BLAS's.
 extern "C" void openblas_set_num_threads(int threads);
@@ -12,6 +13,7 @@ namespace sightline {
 
 absl::StatusOr<c10::Device> TrainingDeviceOf(const std::string& name) {
   const bool has_gpu = torch::cuda::is_available();
+  UseFloat32OnDevices();
   if (name == "auto") return has_gpu ? c10::Device(c10::kCUDA, 0) : c10::Device(c10::kCPU);
   try {
     const c10::Device device(name);

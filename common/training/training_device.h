@@ -14,6 +14,7 @@ namespace sightline {
 
 // "cpu", "cuda", "cuda:1", or "auto": a GPU if LibTorch has one.  InvalidArgument, with what there
 // is, for a device that is not here.
+// A GPU then computes in float32 where nothing else is asked for (UseFloat32OnDevices).
 absl::StatusOr<c10::Device> TrainingDeviceOf(const std::string& name);
 
 // Of LibTorch on the CPU, and of the BLAS behind it, for the whole process; 0 leaves their own

@@ -51,6 +51,19 @@ std::vector<CorpusSpec> ReadCorpora(ConfigReader root, absl::string_view key,
   return corpora;
 }
 
+// `named`: corpora, sound or not.  That there are none is told elsewhere.
+void CheckCorpora(const Recipe& recipe, size_t named, ConfigReader* root) {
+  const auto count = static_cast<int64_t>(named);
+  for (size_t i = 0; i < recipe.tasks.size(); ++i) {
+    const int64_t corpus = recipe.tasks[i].corpus;
+    if (corpus <= count || count == 0) continue;
+    root->AddProblem(absl::StrCat("tasks.", i, ".corpus"),
+                     absl::StrCat("is ", corpus, ", and there are ", count,
+                                  " corpora, of which the first is 1; give the others, or leave "
+                                  "the task out"));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<LearnConfig> ReadLearnConfig(ConfigFile* file, const LearnOverrides& overrides) {
@@ -81,6 +94,10 @@ absl::StatusOr<LearnConfig> ReadLearnConfig(ConfigFile* file, const LearnOverrid
   config.recipe = ReadRecipe(root);
   if (overrides.seed.has_value()) config.recipe.seed = static_cast<uint64_t>(*overrides.seed);
   config.recipe.steps = overrides.steps.value_or(config.recipe.steps);
+  CheckCorpora(
+      config.recipe,
+      overrides.corpora.empty() ? root.StringList("corpora").size() : overrides.corpora.size(),
+      &root);
   RETURN_IF_ERROR(JoinedProblems(file->Finish(), CheckRecipe(config.recipe)));
   return config;
 }

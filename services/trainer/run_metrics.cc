@@ -172,7 +172,7 @@ class Reader {
     for (const Json& task : *tasks) {
       if (!task.is_object()) return Wrong("tasks", "array of objects");
       ASSIGN_OR_RETURN(std::string name, TextAt(task, "objective", kNameWidth));
-      // A recipe may have an objective twice, with other options.
+      // Runs of before TaskName have an objective twice, with other options.
       const int times = ++seen[name];
       if (times > 1) absl::StrAppend(&name, " (", times, ")");
       RETURN_IF_ERROR(Take(task, "loss", StepNumber::kLoss, name, place));

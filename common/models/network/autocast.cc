@@ -1,6 +1,7 @@
 #include "common/models/network/autocast.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/version.h>
@@ -73,6 +74,15 @@ AutocastScope::~AutocastScope() {
   if (!active_) return;
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
   Switch(false, on_gpu_);
+}
+
+void UseFloat32OnDevices() {
+  static const bool done = [] {
+    at::globalContext().setAllowTF32CuBLAS(false);
+    at::globalContext().setAllowTF32CuDNN(false);
+    return true;
+  }();
+  (void)done;
 }
 
 }  // namespace sightline

@@ -31,6 +31,10 @@ class AutocastScope {
   const bool on_gpu_;
 };
 
+// Has GPUs multiply and convolve in float32, whose inputs LibTorch would round to ten bits where
+// it may (TF32); for the whole process.
+void UseFloat32OnDevices();
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_MODELS_NETWORK_AUTOCAST_H_

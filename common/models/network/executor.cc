@@ -1,7 +1,5 @@
 #include "common/models/network/executor.h"
 
-#include <ATen/Context.h>
-
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "common/kernels/cpu.h"
 #include "common/kernels/kernel_choice.h"
 #include "common/models/inference.h"
+#include "common/models/network/autocast.h"
 #include "common/models/network/device_executor.h"
 #include "common/models/network/packed_executor.h"
 
@@ -34,16 +33,6 @@ absl::Status NoExecutor(const Execution& execution) {
   return absl::InvalidArgumentError(
       absl::StrCat("nothing computes in ", execution.precision, " on ", execution.device,
                    "; this machine (", NamesOf(ThisCpu()), ") has ", absl::StrJoin(known, ", ")));
-}
-
-// LibTorch would have products and convolutions round their inputs to ten bits.
-void UseFloat32OnDevices() {
-  static const bool done = [] {
-    at::globalContext().setAllowTF32CuBLAS(false);
-    at::globalContext().setAllowTF32CuDNN(false);
-    return true;
-  }();
-  (void)done;
 }
 
 }  // namespace

@@ -70,15 +70,28 @@ inline CorpusItem MadeUpItem(const std::string& id, const std::vector<std::strin
   return item;
 }
 
+struct MadeUpOptions {
+  int with_words = INT_MAX;
+  int in_first = INT_MAX;
+  bool second_has_labels = true;
+};
+
 // `count` pictures of things that the tiny families' vocabularies name, as pictures of `family`:
 // TinyImage's regions, each with the thing's own features added, and of the first `with_words` its
 // words to be read in it, of which every fourth has none.  Soft labels are of words: four fifths
-// for the thing that the region shows.  A VLDeformer's tags are those things.
+// for the thing that the region shows.  A VLDeformer's tags are those things.  Those behind the
+// first `in_first` are of a second corpus.
 inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int count,
-                                               int with_words = INT_MAX) {
+                                               const MadeUpOptions& options = {}) {
   const auto classes = static_cast<int>(TinyWords().size());
-  auto corpus = std::make_unique<MadeUpCorpus>(TinyImage(family, 0).regions.feature_size, classes);
+  const int width = TinyImage(family, 0).regions.feature_size;
+  std::vector<std::unique_ptr<CorpusReader>> corpora;
+  auto corpus = std::make_unique<MadeUpCorpus>(width, classes);
   for (int i = 0; i < count; ++i) {
+    if (i == options.in_first) {
+      corpora.push_back(std::move(corpus));
+      corpus = std::make_unique<MadeUpCorpus>(width, options.second_has_labels ? classes : 0);
+    }
     // Two words say which one it is.
     const std::vector<std::string>& words = TinyWords();
     const size_t first = i % words.size(), second = i / words.size() % words.size();
@@ -98,10 +111,9 @@ inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int cou
     CorpusItem item =
         MadeUpItem("made/" + std::to_string(1000 + i), {words[first] + " " + words[second]});
     item.tags = family.manifest.family() == "vldeformer" ? shown_words : image.tags;
-    if (i < with_words) item.ocr_tokens = image.ocr_tokens;
+    if (i < options.with_words) item.ocr_tokens = image.ocr_tokens;
     corpus->Add(std::move(item), std::move(image.regions), std::move(labels));
   }
-  std::vector<std::unique_ptr<CorpusReader>> corpora;
   corpora.push_back(std::move(corpus));
   return *PairCorpus::Open(std::move(corpora), {});
 }

@@ -293,7 +293,7 @@ TEST_CASE("what cannot be learnt from is refused, and says why") {
   REQUIRE(absl::StrContains(of_widths, "regions of 2 numbers, another of 3"));
 }
 
-TEST_CASE("soft labels are given where all corpora have them, of as many classes") {
+TEST_CASE("soft labels are given where those corpora that have them have as many classes") {
   const auto labelled = [](const std::string& id, int classes) {
     auto corpus = std::make_unique<MadeUpCorpus>(2, classes);
     corpus->Add(MadeUpItem(id, {"a fish"}), OneRegion(1), std::vector<float>(classes, 0.5f));
@@ -308,8 +308,12 @@ TEST_CASE("soft labels are given where all corpora have them, of as many classes
   const auto both = open(2, 2);
   REQUIRE(both->soft_label_count() == 2);
   REQUIRE(*both->ReadSoftLabels(1) == std::vector<float>{0.5f, 0.5f});
-  REQUIRE(open(2, 0)->soft_label_count() == 0);
-  REQUIRE(open(0, 2)->soft_label_count() == 0);
+  REQUIRE(open(2, 0)->soft_label_count() == 2);
+  const auto second = open(0, 2);
+  REQUIRE(second->soft_label_count() == 2);
+  REQUIRE(!second->HasSoftLabels(0));
+  REQUIRE(second->HasSoftLabels(1));
+  REQUIRE(open(0, 0)->soft_label_count() == 0);
   REQUIRE(open(2, 3)->soft_label_count() == 0);
 }
 

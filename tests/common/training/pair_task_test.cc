@@ -1,9 +1,13 @@
 #include <ATen/ATen.h>
 
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "common/models/trainable.h"
 #include "common/training/recipe_task.h"
 #include "tests/common/models/lightningdot/tiny.h"
@@ -84,6 +88,49 @@ TEST_CASE("nearest captions cost each picture of a batch what any wrong caption 
       REQUIRE(step->loss.value.item<double>() == Approx(drawn == 0 ? plain : harder).epsilon(1e-4));
     }
   }
+}
+
+TEST_CASE("a task that names a corpus is shown that one's pictures alone, and every one of them") {
+  const TempDir store;
+  const TinyFamily family = TinyLightningDot();
+  const ModelBundle start = MakeTinyBundle(store.path(), family);
+  const auto learner = *LoadTrainable(start, {});
+  const auto corpus = MadeUpPairs(family, 20, {/*with_words=*/20, /*in_first=*/13});
+  REQUIRE(corpus->corpus_count() == 2);
+  LearntPairs pairs(corpus.get(), learner.get());
+  REQUIRE(pairs.ReadCaptions().ok());
+  REQUIRE(pairs.ReadPictures(CallContext::Unbounded()).ok());
+  Recipe recipe;
+  recipe.tasks.resize(1);
+  TaskRecipe& task = recipe.tasks[0];
+  task.objective = "cmr";
+  task.batch = 7;
+  const TaskSetting setting = {
+      &recipe, &pairs, at::zeros({}), nullptr, nullptr, PretrainingHeads(nullptr), &start};
+  const auto shown = [&](std::function<bool(int64_t)> wanted) {
+    PairSampler sampler = SamplerOf(setting, 0, std::move(wanted));
+    std::set<int64_t> pictures;
+    for (int64_t number = 0; number < 8; ++number) {
+      for (const int64_t picture : DrawBatch(task, number, &sampler).pictures) {
+        pictures.insert(picture);
+      }
+    }
+    return pictures;
+  };
+  REQUIRE(shown(nullptr).size() == 20);
+  task.corpus = 2;
+  const std::set<int64_t> second = {13, 14, 15, 16, 17, 18, 19};
+  REQUIRE(shown(nullptr) == second);
+  REQUIRE(shown([](int64_t picture) { return picture % 2 == 0; }) == std::set<int64_t>{14, 16, 18});
+  task.corpus = 1;
+  REQUIRE(*shown(nullptr).rbegin() == 12);
+  REQUIRE(NewRecipeTask(setting, 0).ok());
+  task.corpus = 3;
+  const absl::Status status = NewRecipeTask(setting, 0).status();
+  REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StartsWith(status.message(),
+                           "tasks.0.corpus is 3, and none of the pictures that are learnt from is "
+                           "of it; of 2 corpora the first is 1."));
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ TEST_CASE("a recipe that only predicts what is hidden has nothing to choose by")
 TEST_CASE("scene text is learnt from pictures that have some, and from no others") {
   RecipeFixture of(kSceneText, {Masked("msm")});
   // Only picture 1 has any; a batch without it would cost nothing.
-  const auto bare = MadeUpPairs(of.family, 40, /*with_words=*/2);
+  const auto bare = MadeUpPairs(of.family, 40, {/*with_words=*/2});
   of.job.learnt = bare.get();
   of.job.recipe.steps = 5;
   of.job.report_every = 1;
@@ -232,11 +232,35 @@ TEST_CASE("what a network or a corpus lacks is refused before the first step, an
 
   for (const TaskRecipe& task : {Masked("msm"), CoMasked()}) {
     RecipeFixture of(kSceneText, {task});
-    const auto bare = MadeUpPairs(of.family, 40, /*with_words=*/0);
+    const auto bare = MadeUpPairs(of.family, 40, {/*with_words=*/0});
     of.job.learnt = bare.get();
     const absl::Status status = of.Run().status();
     REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
     REQUIRE(absl::StrContains(status.message(), "of 40 pictures none has any"));
+  }
+}
+
+TEST_CASE("a corpus that lacks what an objective needs is no matter to tasks of another one") {
+  // Words and labels are the first's.
+  const MadeUpOptions of_first = {/*with_words=*/20, /*in_first=*/20, /*second_has_labels=*/false};
+  const auto run = [&](const std::string& objective, int64_t corpus) {
+    TaskRecipe task = Masked(objective);
+    task.corpus = corpus;
+    RecipeFixture of(kSceneText, {task});
+    const auto pairs = MadeUpPairs(of.family, 40, of_first);
+    of.job.learnt = pairs.get();
+    of.job.recipe.steps = 4;
+    return of.Run().status();
+  };
+  for (const std::string objective : {"msm", "mrc_kl"}) {
+    INFO(objective);
+    REQUIRE(run(objective, 1).ok());
+    REQUIRE(run(objective, 2).code() == absl::StatusCode::kInvalidArgument);
+  }
+  REQUIRE(run("msm", 0).ok());
+  REQUIRE(absl::StrContains(run("msm", 2).message(), "of 20 pictures none has any"));
+  for (const int64_t corpus : {0, 2}) {
+    REQUIRE(absl::StrContains(run("mrc_kl", corpus).message(), "the corpus of made/1020 has none"));
   }
 }
 

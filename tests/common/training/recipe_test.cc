@@ -246,6 +246,17 @@ TEST_CASE("distillation has a teacher, and nothing else has one") {
   REQUIRE(absl::StrContains(problems, "tasks.1.student is set, but pairwise does not look at it"));
 }
 
+TEST_CASE("tasks of one objective are told apart in reports, whichever had steps") {
+  Recipe recipe;
+  recipe.tasks.resize(4);
+  for (TaskRecipe& task : recipe.tasks) task.objective = "listwise";
+  recipe.tasks[1].corpus = 2;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < recipe.tasks.size(); ++i) names.push_back(TaskName(recipe, i));
+  REQUIRE(names == std::vector<std::string>{"listwise", "listwise of corpus 2", "listwise (2)",
+                                            "listwise (3)"});
+}
+
 TEST_CASE("a description tells every number, and differs where a recipe does") {
   const std::string text = DescribeRecipe(Sound());
   REQUIRE(absl::StrContains(text, "seed=1\n"));
@@ -262,6 +273,7 @@ TEST_CASE("a description tells every number, and differs where a recipe does") {
            [](Recipe* r) { r->tasks[0].classes = ClassReduction::kMean; },
            [](Recipe* r) { r->tasks[0].replaced_kinds = ReplacedKinds::kNouns; },
            [](Recipe* r) { r->tasks[0].masked_words = "left"; },
+           [](Recipe* r) { r->tasks[0].corpus = 2; },
            [](Recipe* r) { r->tasks[1].student = Student::kTowers; },
            [](Recipe* r) { r->mining.every = 9; }, [](Recipe* r) { r->mining.kept = 9; }}) {
     other = Sound();

@@ -124,6 +124,24 @@ tasks:
                             "tasks.0.teacher is missing"));
 }
 
+TEST_CASE("a task is of all corpora, or of one that is there") {
+  const std::string tasks = R"(
+corpora: ["regions:a", "regions:b"]
+tasks:
+  - {objective: cmr}
+  - {objective: mlm, corpus: 2}
+)";
+  const std::string places = "start: model\nout: o\nstore: s\n";
+  const auto config = Read(places + tasks);
+  INFO(config.status().ToString());
+  REQUIRE(config.ok());
+  REQUIRE(config->recipe.tasks[0].corpus == 0);
+  REQUIRE(config->recipe.tasks[1].corpus == 2);
+  REQUIRE(TaskName(config->recipe, 1) == "mlm of corpus 2");
+  REQUIRE(absl::StrContains(Problems(places + tasks + "  - {objective: cmr, corpus: 3}\n"),
+                            "tasks.2.corpus: is 3, and there are 2 corpora"));
+}
+
 TEST_CASE("every problem of a recipe is told at once") {
   const std::string problems = Problems(R"(
 start: model
@@ -150,7 +168,7 @@ TEST_CASE("every recipe of the folder is one") {
     REQUIRE(file.ok());
     LearnOverrides overrides;
     overrides.start = overrides.out = overrides.store = "x";
-    overrides.corpora = {"regions:x"};
+    overrides.corpora = {"regions:a", "regions:b", "regions:c", "regions:d"};
     const auto config = ReadLearnConfig(&*file, overrides);
     INFO(config.status().ToString());
     REQUIRE(config.ok());
