@@ -44,7 +44,7 @@ programs=(services/router/router services/query_encoder/query_encoder
   services/index_search/index_search services/reranker/reranker
   services/sightlinectl/sightlinectl loadtest/loadtest loadtest/synthesize/synthesize
   services/corpus_encoder/corpus_encoder services/trainer/trainer
-  tests/parity/check_golden deploy/gpu/device_check deploy/gpu/stack_check
+  tests/parity/check_golden tests/parity/check_training deploy/gpu/device_check deploy/gpu/stack_check
   deploy/gpu/faiss_check deploy/gpu/model_check)
 # What of these includes LibTorch is read against another one, and not built.
 others=(services/evaluator/evaluator)

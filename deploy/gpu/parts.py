@@ -54,26 +54,41 @@ def _precisions(part: Part) -> list[str]:
 
 
 def models(part: Part) -> bool:
-    """Every golden is met, in float32 and in bfloat16; and passes of base size, of blocks and of a whole model."""
-    good, results = True, {"goldens": [], "stack": None, "whole": None}
+    """Every golden is met, in float32 and in bfloat16, and its three steps of learning in float32; and passes of base
+    size, of blocks and of a whole model."""
+    results = {"goldens": [], "training": [], "stack": None, "whole": None}
     folders = sorted(name for name in os.listdir(GOLDENS)
                      if os.path.exists(os.path.join(GOLDENS, name, "case.safetensors")))
     for precision in _precisions(part):
         for folder in folders:
-            if precision != "float32" and _family_of(folder) in _WITHOUT_BLOCKS:
-                continue
-            device = "cpu" if part.cpu_only else "cuda:0"
-            status, output = part.run("tests/parity/check_golden", "--device", device, "--precision", precision,
-                                      os.path.join(GOLDENS, folder))
-            good = good and status == 0
-            results["goldens"].append({"folder": folder, "precision": precision, "met": status == 0,
-                                       "max_abs_error": _error_in(output)})
+            if precision == "float32" or _family_of(folder) not in _WITHOUT_BLOCKS:
+                results["goldens"].append(_golden(part, folder, precision))
+    results["training"] = [_training(part, folder) for folder in folders if os.path.exists(
+        os.path.join(GOLDENS, folder, "training.json"))]
     # A CPU would take minutes for all of it.
     small = ("--device", "cpu", "--layers", "1", "--rounds", "5", "--most_rows", "1000") if part.cpu_only else ()
     held, results["stack"] = part.measured("stack.json", "deploy/gpu/stack_check", *small)
     whole_held, results["whole"] = _whole_model(part)
     part.write("models.json", results)
-    return good and held and whole_held and bool(folders)
+    met = all(each["met"] for each in results["goldens"] + results["training"])
+    return met and held and whole_held and bool(folders)
+
+
+def _golden(part: Part, folder: str, precision: str) -> dict:
+    status, output = part.run("tests/parity/check_golden", "--device", _device_of(part), "--precision", precision,
+                              os.path.join(GOLDENS, folder))
+    return {"folder": folder, "precision": precision, "met": status == 0,
+            "max_abs_error": _number_in(output, "max_abs_error")}
+
+
+def _training(part: Part, folder: str) -> dict:
+    status, output = part.run("tests/parity/check_training", "--device", _device_of(part),
+                              os.path.join(GOLDENS, folder))
+    return {"folder": folder, "met": status == 0, "max_relative_error": _number_in(output, "max_relative_error")}
+
+
+def _device_of(part: Part) -> str:
+    return "cpu" if part.cpu_only else "cuda:0"
 
 
 def _whole_model(part: Part) -> tuple[bool, object]:
@@ -92,10 +107,10 @@ def _family_of(folder: str) -> str:
         return json.load(file)["family"]
 
 
-def _error_in(output: str) -> float | None:
-    """Of `max_abs_error: X over N numbers`."""
+def _number_in(output: str, name: str) -> float | None:
+    """Of `NAME: X over N numbers`."""
     for line in reversed(output.splitlines()):
-        if line.startswith("max_abs_error: "):
+        if line.startswith(name + ": "):
             return float(line.split()[1])
     return None
 

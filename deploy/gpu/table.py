@@ -84,7 +84,10 @@ def rows_of(searches: list[dict], models: dict, faiss: dict | None = None, eager
         rows.append(_pass_row(stack, each, eager))
     whole = models.get("whole")
     rows += [_whole_row(whole, each) for each in (whole or {}).get("passes", [])]
-    rows += [_golden_row(each) for each in models.get("goldens", [])]
+    rows += [_golden_row(f"golden {each['folder']}, {each['precision']}", each["met"], each["max_abs_error"])
+             for each in models.get("goldens", [])]
+    rows += [_golden_row(f"three steps of {each['folder']}, float32", each["met"], each["max_relative_error"])
+             for each in models.get("training", [])]
     goals.judge(rows)
     return rows
 
@@ -129,11 +132,10 @@ def _whole_row(run: dict, each: dict) -> dict:
                 "the same each time") | {"of": of, "peer": None}
 
 
-def _golden_row(each: dict) -> dict:
-    error = each["max_abs_error"]
+def _golden_row(what: str, met: bool, error: float | None) -> dict:
     held = "not compared" if error is None else f"off by {error:.2g}"
-    return {"what": f"golden {each['folder']}, {each['precision']}", "seconds": None, "per_second": None,
-            "copy_share": None, "product_share": None, "held": held if each["met"] else "NOT MET, " + held,
+    return {"what": what, "seconds": None, "per_second": None,
+            "copy_share": None, "product_share": None, "held": held if met else "NOT MET, " + held,
             "device": "", "on_device": False, "of": {}, "peer": None}
 
 

@@ -18,7 +18,10 @@ while [ $# -gt 0 ]; do
   [ "$1" != --json ] || echo "$PLANTED" >"$2"
   shift
 done
-echo "max_abs_error: 2e-07 over 6 numbers"
+case $0 in
+  *check_training) echo "max_relative_error: 3e-05 over 9 of training's numbers" ;;
+  *) echo "max_abs_error: 2e-07 over 6 numbers" ;;
+esac
 """
 
 
@@ -29,6 +32,7 @@ class PartsTest(cases.Case):
         self.out = os.path.join(self.folder, "out")
         os.makedirs(self.out)
         for name in ("deploy/gpu/device_check", "deploy/gpu/stack_check", "tests/parity/check_golden",
+                     "tests/parity/check_training",
                      "deploy/gpu/model_check"):
             os.chmod(self.write("bin/" + name, PROGRAM.encode()), 0o755)
         self.control(MODEL)
@@ -96,6 +100,20 @@ class PartsTest(cases.Case):
         parts.models(self.part("models", False))
         self.assertEqual([(each["folder"], each["precision"]) for each in self.kept("models.json")["goldens"]],
                          [("oscar", "float32"), ("saf", "float32"), ("oscar", "bfloat16")])
+
+    def test_a_golden_that_has_steps_of_learning_is_held_to_them(self):
+        self.golden("saf", "sgraf")
+        self.write("goldens/oscar/training.json")
+        self.assertTrue(parts.models(self.part("models", False)))
+        self.assertEqual(self.kept("models.json")["training"],
+                         [{"folder": "oscar", "met": True, "max_relative_error": 3e-5}])
+        self.assertRegex(self.kept("models.txt"), r"check_training --device cuda:0 \S+/oscar\n")
+        self.write("goldens/fails/training.json")
+        self.assertTrue(parts.models(self.part("models", False)))
+        self.golden("steps_fails", "sgraf")
+        self.write("goldens/steps_fails/training.json")
+        self.assertFalse(parts.models(self.part("models", True)))
+        self.assertFalse(self.kept("models.json")["training"][1]["met"])
 
     def test_a_golden_that_is_not_met_fails_the_part(self):
         os.rename(os.path.join(parts.GOLDENS, "oscar"), os.path.join(parts.GOLDENS, "fails"))

@@ -82,9 +82,12 @@ class TableTest(cases.Case):
     def test_what_does_not_hold_is_told(self):
         rows = table.rows_of(SEARCHES, {"goldens": [
             {"folder": "oscar", "precision": "float32", "met": False, "max_abs_error": 0.5},
-            {"folder": "m3p", "precision": "float32", "met": False, "max_abs_error": None}]})
+            {"folder": "m3p", "precision": "float32", "met": False, "max_abs_error": None}], "training": [
+                {"folder": "saf", "met": True, "max_relative_error": 3e-5}]})
         self.assertEqual([row["held"] for row in rows],
-                         ["as brute force", "WRONG: query 3: place 0", "NOT MET, off by 0.5", "NOT MET, not compared"])
+                         ["as brute force", "WRONG: query 3: place 0", "NOT MET, off by 0.5", "NOT MET, not compared",
+                          "off by 3e-05"])
+        self.assertEqual(rows[-1]["what"], "three steps of saf, float32")
 
     def test_a_ceiling_that_was_not_measured_has_no_share(self):
         searches = [SEARCHES[0] | {"ceilings": {"copied_bytes_per_second": 4e12, "product_operations_per_second": 0}}]

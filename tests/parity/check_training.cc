@@ -1,0 +1,36 @@
+// check_training: holds three optimiser steps against a golden folder.
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "tests/parity/golden_training.h"
+
+namespace {
+
+constexpr char kUsage[] =
+    "usage: check_training [--device cpu|cuda:N] DIR\n"
+    "   DIR has config.json, weights.safetensors, case.safetensors, training.json and\n"
+    "   training.safetensors\n";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string device = "cpu";
+  const bool named = argc == 4 && argv[1] == std::string("--device");
+  if (argc != 2 && !named) {
+    std::cerr << kUsage;
+    return 2;
+  }
+  if (named) device = argv[2];
+  std::string directory = argv[argc - 1];
+  // `bazel run` starts programs elsewhere than where the user stands.
+  const char* here = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (here != nullptr && directory[0] != '/') directory = std::string(here) + "/" + directory;
+  try {
+    return sightline::CheckGoldenTraining(directory, device, std::cout);
+  } catch (const std::exception& error) {
+    std::cerr << "failed: " << error.what() << "\n";
+    return 2;
+  }
+}
