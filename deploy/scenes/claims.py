@@ -306,7 +306,8 @@ class Claims:
         for part, protocol in parts.items():
             if (part in SIBLINGS) == siblings and part in wanted:
                 tables[part] = self.table(folder, row, matrices, protocol)
-        return {"pool": row["pool"], "parts": tables,
+        folds = {"folds": row["folds"]} if "folds" in row else {}
+        return {"pool": row["pool"], **folds, "parts": tables,
                 "matrices": {m: s["network"] for m, s in row["matrices"].items()},
                 "networks": {need: sum_of(os.path.join(self.bundle(need), "manifest.json"))
                              for need in self.rows.needs(name)}}

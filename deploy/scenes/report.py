@@ -186,7 +186,8 @@ def tables(rows):
         if row.get("paper") not in (None, paper):
             paper = row["paper"]
             text += f"\n### {paper}\n"
-        text += f"\n**{name}**, {result['pool']}\n"
+        folds = f", in {result['folds']} folds" if "folds" in result else ""
+        text += f"\n**{name}**, {result['pool']}{folds}\n"
         # Distractors have no captions that could be found in the place of a picture's.
         directions = DIRECTIONS[:1] if row.get("distractors") else DIRECTIONS
         claims = claim_table(row.get("claims", []), result["parts"], directions)
