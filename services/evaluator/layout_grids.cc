@@ -102,10 +102,14 @@ TableGrid LanguagesGrid(const PaperLayout& layout, const TablesReport& report) {
   return grid;
 }
 
+// Or more, of those before the point.
+std::string ThreeDigits(double number) {
+  return number < 100 ? absl::StrFormat("%.3g", number)
+                      : WithThousands(static_cast<int64_t>(std::llround(number)));
+}
+
 std::string Times(double ratio, bool computed) {
-  const std::string number = ratio < 100 ? absl::StrFormat("%.3g", ratio)
-                                         : WithThousands(static_cast<int64_t>(std::llround(ratio)));
-  return absl::StrCat(number, computed ? kComputed : "");
+  return absl::StrCat(ThreeDigits(ratio), computed ? kComputed : "");
 }
 
 // How many times faster each method is than the first.
@@ -142,7 +146,7 @@ TableGrid SpreadsGrid(const TablesReport& report) {
   return grid;
 }
 
-// "16 ms", "2.4 h", "2.3 years": in the largest unit that leaves two of it.
+// "16 ms", "1 500 ms", "2.4 h", "2.3 years": in the largest unit that leaves two of it.
 std::string Wait(double seconds, bool computed) {
   struct Unit {
     double seconds;
@@ -152,8 +156,8 @@ std::string Wait(double seconds, bool computed) {
       {365.25 * 86400, "years"}, {86400, "days"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}};
   const Unit* unit = std::begin(kUnits);
   while (unit->seconds > 1e-3 && seconds < 2 * unit->seconds) ++unit;
-  return absl::StrFormat("%.3g %s%s", seconds / unit->seconds, unit->name,
-                         computed ? kComputed : "");
+  return absl::StrCat(ThreeDigits(seconds / unit->seconds), " ", unit->name,
+                      computed ? kComputed : "");
 }
 
 TableGrid WaitsGrid(const TablesReport& report, size_t part) {

@@ -10,7 +10,7 @@ using More = PaperLayout::More;
 using Rows = PaperLayout::Rows;
 
 constexpr bool kTextsFirst = true, kImagesFirst = false;
-constexpr bool kEnds = true;  // R@1/10
+constexpr bool kEnds = true;  // as R@1/10
 
 constexpr PaperLayout kLayouts[] = {
     {"lightningdot", "LightningDOT, tables 1 and 2", Rows::kRecalls, kTextsFirst, More::kAverage},

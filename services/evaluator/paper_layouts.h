@@ -33,9 +33,11 @@ struct PaperLayout {
   More more = More::kNothing;
   bool without_middle = false;  // of the three R@K the first and the last alone
 
-  // Which have a table for each part; the others have one.
+  // A table for each part.
   bool of_parts() const { return rows == Rows::kRecalls || rows == Rows::kWaits; }
+  // One table, with a column for each part's language.
   bool of_languages() const { return rows == Rows::kLanguages || rows == Rows::kMetaAve; }
+  // One table, of the times of single queries, which are no part's.
   bool of_queries() const { return rows == Rows::kSpeedups || rows == Rows::kSpreads; }
 };
 

@@ -13,8 +13,6 @@
 namespace sightline {
 namespace {
 
-using Rows = PaperLayout::Rows;
-
 constexpr size_t kMostDrawnParts = 8;
 
 std::string GridHtml(const TableGrid& grid) {

@@ -105,6 +105,7 @@ TEST_CASE("layouts of times have what the papers' have") {
 TEST_CASE("waits have a table for each part, in units that fit") {
   const TableFiles files;
   files.Put("be.npy.json", R"({"seconds_per_query": 0.0161, "encoding_seconds": 10})");
+  files.Put("flat.npy.json", R"({"seconds_per_query": 1.5, "encoding_seconds": 1e12})");
   files.Put("ce.npy.json", R"({"seconds_per_query": 9000, "encoding_seconds": 0})");
   const TablesRan ran = files.Run({"--policies", "be,be:ce,ce,flat", "--depths", "1", "--layout",
                                    "t_emde_times", "--page", files.Path("page.html")});
@@ -118,7 +119,7 @@ TEST_CASE("waits have a table for each part, in units that fit") {
   const std::vector<std::string> table(lines.begin() + 2, lines.begin() + 7);
   REQUIRE(table == std::vector<std::string>{"method depth a query all with encoding",
                                             "be - 16.1 ms 10.1 s", "be:ce replace 1 75 min* 5 h*",
-                                            "ce - 2.5 h 10 h", "flat - - -"});
+                                            "ce - 2.5 h 10 h", "flat - 1 500 ms 31 688 years"});
   REQUIRE_THAT(lines[1], Catch::Contains("captions look for 2 images"));
   REQUIRE_THAT(files.Read("page.html"), Catch::Contains("all with encoding"));
 }
