@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds everything and runs every test, on a machine that need not have anything
 # installed.  Extra arguments go to `bazel test`, e.g. tests/run.sh --config=asan.
-# The last line is `tests: N passed, 0 failed`, counted in test cases.
+# What a test leaves out here is said before the last line, which is `tests: N passed, 0 failed`,
+# counted in test cases.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 deploy/bazel/setup.sh tests/packages.txt || exit 1
@@ -28,6 +29,7 @@ while read -r target verdict; do
   else
     failed=$((failed + 1))
   fi
+  grep -aoE 'LEFT OUT: .*' "$logs/${path/://}/test.log" 2>/dev/null | sed "s|^LEFT OUT|LEFT OUT of $target|"
 done < <(sed -nE 's/^(\/\/[^ ]+) +(\(cached\) +)?(PASSED|FLAKY|FAILED|TIMEOUT|NO STATUS).*/\1 \3/p' "$log" | sort -u)
 
 [ "$status" = 0 ] || [ "$failed" -gt 0 ] || failed=1

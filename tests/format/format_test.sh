@@ -13,7 +13,7 @@ if ! command -v "$format" >/dev/null; then
   # shellcheck disable=SC1091
   release=$(. /etc/os-release && echo "${DEBIAN_CODENAME:-${VERSION_CODENAME:-}}")
   [ "$release" != bookworm ] || { echo "$format is missing; run deploy/bazel/setup.sh"; exit 1; }
-  echo "left out: $release has no $format; a run on Debian 12 checks the format"
+  echo "LEFT OUT: $release has no $format; a run on Debian 12 checks the format"
   exit 0
 fi
 

@@ -53,7 +53,7 @@ Scores AskAll(Fleet& fleet, std::string* precision) {
 
 bool HasInt8() {
   if (kernels::KernelFor("int8", kernels::ThisCpu()) != nullptr) return true;
-  WARN("this CPU has no instructions for int8");
+  WARN("LEFT OUT: this CPU has no instructions for int8");
   return false;
 }
 

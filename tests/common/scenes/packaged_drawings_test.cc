@@ -33,7 +33,7 @@ Composition Sheet(int first, int side) {
 
 TEST_CASE("Debian's drawings are those of the lock, and give the pictures that they always gave") {
   if (!PackagesAreThere()) {
-    WARN("left out: the packages tuxpaint-stamps-default and openclipart-png are not installed");
+    WARN("LEFT OUT: Debian's drawings, which are not installed");
     return;
   }
   const auto corpora = OpenDrawingCorpora();
