@@ -168,7 +168,7 @@ class Steps {
       optimizer.ZeroGradients();
       ASSIGN_OR_RETURN(const Loss loss, AddGradients(*objective, options, batch, learner_));
       comparison_.Add(at + "loss", loss.value.item<double>(), said.at("losses")[step]);
-      if (step == 0) RETURN_IF_ERROR(CompareGradients());
+      RETURN_IF_ERROR(CompareGradients(absl::StrCat("gradient ", step + 1, "/")));
       const double norm = optimizer.Step({0}, rate).item<double>();
       comparison_.Add(at + "gradient norm", norm, said.at("gradient_norms")[step]);
     }
@@ -176,11 +176,11 @@ class Steps {
   }
 
  private:
-  absl::Status CompareGradients() {
+  absl::Status CompareGradients(const std::string& prefix) {
     for (const std::string name : expected_.said.at("tensors")) {
       const auto found = named_.find(name);
       if (found == named_.end()) return absl::NotFoundError(name + " is no weight");
-      RETURN_IF_ERROR(comparison_.Add("gradient/" + name, found->second.grad(), expected_));
+      RETURN_IF_ERROR(comparison_.Add(prefix + name, found->second.grad(), expected_));
     }
     return absl::OkStatus();
   }

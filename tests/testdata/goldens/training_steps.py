@@ -4,7 +4,7 @@
     training_steps.py [FOLDER ...]      # default: all beside this file
 
 Writes FOLDER/training.json, the objective, the optimiser's numbers and what came out, and
-FOLDER/training.safetensors: of five tensors the gradient of the first step ("gradient/NAME"),
+FOLDER/training.safetensors: of five tensors the gradient of each step ("gradient 1/NAME"),
 before clipping, and what three steps changed ("change/NAME"); and of norms over a batch their
 running statistics then ("running/NAME").  Names are those of a bundle's
 weights.  Networks are written out here again, from the papers, sequence by sequence: nothing is
@@ -562,9 +562,8 @@ def learn(folder, recipe):
         loss = objective(network, texts, images)
         loss.backward()
         losses.append(loss.item())
-        if step == 0:
-            for each in recipe["tensors"]:
-                tensors["gradient/" + each] = used[each].grad.clone()
+        for each in recipe["tensors"]:
+            tensors[f"gradient {step + 1}/{each}"] = used[each].grad.clone()
         norms.append(torch.nn.utils.clip_grad_norm_(used.values(), recipe["clip"]).item())
         for group in optimizer.param_groups:
             group["lr"] = rate
