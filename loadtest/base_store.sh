@@ -21,6 +21,6 @@ bin=$(cd "$root" && bazel info bazel-bin 2>/dev/null)
 
 mkdir -p "$store"
 model=$("$bin/services/sightlinectl/sightlinectl" init-model --store "$store" \
-  --config "$here/baseline/base.json" --vocabulary "$root/deploy/demo/model/encoder/vocab.txt")
+  --config "$here/baseline/base.json" --vocabulary "$root/deploy/demo/model/vocab.txt")
 "$bin/loadtest/synthesize/synthesize" --store "$store" --index images --items "$items" --shards 2 \
   --encoder-model "$model" --reranker-model "$model" --regions 36

@@ -2,7 +2,7 @@
 # Makes the store of the scenarios million and million_capacity: a million vectors grown from the
 # demo's pictures (loadtest/synthesize), as index `exact`, searched exactly in float32, and as index
 # `images`, the same vectors behind an inverted file of one bit a number that finds 95 of 100.
-# Installs and builds what is missing, and makes the demo's store if it is not there; generations that
+# Installs and builds what is missing, and brings the demo's store to today's model; generations that
 # are there are left alone.
 #
 # usage: loadtest/million_store.sh DIR [ITEMS]
@@ -18,13 +18,13 @@ store=$(realpath -m -- "$1")
 readonly items=${2:-1000000}
 
 demo=${HOME:-/root}/.cache/sightline/demo/store
-if [ ! -e "$demo/indexes/captions/CURRENT" ]; then "$root/deploy/demo/run.sh" --once; fi
+"$root/deploy/demo/run.sh" --once  # a store of today's model; one that is there is taken
 "$root/deploy/bazel/setup.sh"
 (cd "$root" && bazel build --noshow_progress //loadtest/synthesize //services/sightlinectl)
 bin=$(cd "$root" && bazel info bazel-bin 2>/dev/null)
 
 mkdir -p "$store"
-model=$("$bin/services/sightlinectl/sightlinectl" add-model "$root/deploy/demo/model/encoder" \
+model=$("$bin/services/sightlinectl/sightlinectl" add-model "$root/deploy/demo/model" \
   --store "$store")
 synthesize=("$bin/loadtest/synthesize/synthesize" --store "$store" --items "$items"
   --encoder-model "$model" --like "$demo")

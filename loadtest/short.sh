@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The short scenarios, one after another, over the demo's real pictures and models: a check
+# The short scenarios, one after another, over the demo's real pictures and model: a check
 # of twenty seconds each that answers are whole, in order, of one generation and never
 # failures.  Latency is printed, not judged.  Installs, builds and encodes what is missing.
 #
@@ -46,18 +46,10 @@ make_store() {
 # measured under load.
 forget_other_models() {
   local model manifest
+  model=$(sha256sum <deploy/demo/model/manifest.json | cut -d' ' -f1)
   for manifest in "$store"/indexes/*/generations/*/manifest.json; do
-    for model in encoder reranker; do
-      [ ! -f "$manifest" ] ||
-        grep -qF "$(sha256sum <"deploy/demo/model/$model/manifest.json" | cut -d' ' -f1)" "$manifest" ||
-        { rm -rf -- "$store"; return; }
-    done
+    [ ! -f "$manifest" ] || grep -qF "$model" "$manifest" || { rm -rf -- "$store"; return; }
   done
-}
-
-add_model() {  # FOLDER
-  "$bin/sightlinectl/sightlinectl" add-model "deploy/demo/model/$1" --store "$store" \
-    2>>"$state/second.log"
 }
 
 # A second generation, for the swap: the demo's, without its clip art and behind a graph, so that
@@ -65,13 +57,13 @@ add_model() {  # FOLDER
 # published again.
 make_second_generation() {
   grep -qsF '"hnsw"' "$store"/indexes/images/generations/*/manifest.json && return 0
-  local bin encoder reranker
+  local bin model
   bin=$(bazel info bazel-bin 2>/dev/null)/services
-  encoder=$(add_model encoder) && reranker=$(add_model reranker) || return 1
+  model=$("$bin/sightlinectl/sightlinectl" add-model deploy/demo/model --store "$store" \
+    2>>"$state/second.log") || return 1
   cat >"$state/second.yaml" <<END
 store: "$store"
-model: $encoder
-reranker: $reranker
+model: $model
 corpora: [{kind: stamps}, {kind: emoji}]
 shards: 2
 index_build: {kind: hnsw, code: int8}

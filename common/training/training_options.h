@@ -1,5 +1,5 @@
 // Everything that decides how a model is trained.  The defaults suit some 5 000 captioned
-// pictures; deploy/demo/*.yaml have what the demo's models are trained with.
+// pictures; deploy/demo/encoder.yaml has what the demo's encoder is trained with.
 //
 // "Row" is a row of the training set.  A bi step trains the bi-encoder on one batch of
 // pictures with a caption each, a cross step the cross-encoder on problems of one match

@@ -170,14 +170,9 @@ choose_corpus() {
   corpora=(--corpus "folder:$path" --max-quarantine-share 1)
 }
 
-# Two bundles: one that retrieves, one that reranks.
-add_models() {
-  add_model encoder; encoder_model=$model
-  add_model reranker; reranker_model=$model
-}
-
+# One bundle, which retrieves and reranks.
 add_model() {
-  local folder=$demo/model/$1 mend="git -C $root checkout -- deploy/demo/model"
+  local folder=$demo/model mend="git -C $root checkout -- deploy/demo/model"
   [ -f "$folder/manifest.json" ] ||
     fail "$folder is not there, so this clone is not whole; try: $mend"
   model=$("$ctl" add-model "$folder" --store "$store" 2>"$run/model.log") ||
@@ -194,8 +189,8 @@ encode() {
   fi
   local log=/dev/stderr
   [ -t 2 ] || log=$run/encode.log  # without a terminal, progress is a log
-  if ! step "$bin/corpus_encoder/corpus_encoder" --store "$store" --model "$encoder_model" \
-    --reranker "$reranker_model" "${corpora[@]}" --shards "$shard_count" 2>"$log" >"$run/encode.txt"; then
+  if ! step "$bin/corpus_encoder/corpus_encoder" --store "$store" --model "$model" \
+    "${corpora[@]}" --shards "$shard_count" 2>"$log" >"$run/encode.txt"; then
     [ ! -f "$run/encode.log" ] || grep '"severity":"ERROR"' "$run/encode.log" >&2 || tail -n 3 "$run/encode.log" >&2
     [ -z "$folder" ] || no_pictures
     fail "encoding failed; the error is above.  What was encoded is kept: run this again once it is mended"
@@ -270,7 +265,7 @@ ask() {
 check() {
   step "$bin/evaluator/evaluator" questions --router "$SIGHTLINE_ROUTER" \
     --questions "$demo/questions.jsonl" --top-k 10 --depth 50 --at-least "$wanted_hits" ||
-    fail "--check wants $wanted_hits of the questions answered among the first ten; what came instead is above.  Were models or questions changed?  git -C $root status deploy/demo tells"
+    fail "--check wants $wanted_hits of the questions answered among the first ten; what came instead is above.  Were model or questions changed?  git -C $root status deploy/demo tells"
 }
 
 tell_how_to_ask() {
@@ -312,7 +307,7 @@ main() {
   store=$store_home/store ctl=$bin/sightlinectl/sightlinectl
   make_run_folder
   take_lock 9 "$store_home/lock" "preparing the same pictures"
-  add_models
+  add_model
   encode
   start_fleet
   flock -u 9

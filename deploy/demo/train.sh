@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Trains the demo's two models from nothing: other drawings and words to learn from, the
-# training set, the encoder, the reranker, and probes of both out of an index.  A run that was
-# stopped goes on where it was; to learn from something else, take another FOLDER.
+# Trains the demo's model from nothing: other drawings and words to learn from, the training
+# set, an encoder, and out of it encoder and reranker in one; then probes out of an index.  A run
+# that was stopped goes on where it was; to learn from something else, take another FOLDER.
 #
 # usage: deploy/demo/train.sh FOLDER
-#   FOLDER takes some 3 GB; the models end in FOLDER/encoder and FOLDER/reranker, as
-#   deploy/demo/model holds them.
+#   FOLDER takes some 5 GB; the model ends in FOLDER/model, as deploy/demo/model holds it.
 set -euo pipefail
 
 if [ $# != 1 ] || [ "${1#-}" != "$1" ]; then
@@ -20,41 +19,36 @@ out=$(cd "$1" && pwd)
 "$root/deploy/bazel/setup.sh" "$demo/packages.txt" "$demo/training_packages.txt"
 (cd "$root" && bazel build //services/trainer //services/corpus_encoder //services/sightlinectl)
 services=$(cd "$root" && bazel info bazel-bin 2>/dev/null)/services
-trainer=$services/trainer/trainer
+trainer=$services/trainer/trainer ctl=$services/sightlinectl/sightlinectl
 
-# glibc gives the memory of each step back and takes it anew, which costs up to half of the
-# time; so does jemalloc, unless it is told for how long to keep it.  The reranker's steps are
-# all alike, so it may keep it for good.  The encoder's texts come in so many lengths that this
-# would be 23 GB: 20 s, at which its pictures take nearly twice as long.
-declare -A keep_ms=([encoder]=20000 [reranker]=-1)
-train() {
-  local keep=${keep_ms[$1]}
+# glibc gives the memory of each step back and takes it anew, which costs pixels up to half of the
+# time; so does jemalloc, unless it is told for how long to keep it.  For good would be 23 GB, since
+# texts come in so many lengths.  Rows of the grid are learnt three times as fast without it.
+with_kept_memory() {
   LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 \
-    MALLOC_CONF=dirty_decay_ms:$keep,muzzy_decay_ms:$keep,narenas:1,oversize_threshold:0,thp:always \
-    "$trainer" train --config "$demo/$1.yaml" --data "$out/set" --out "$out/run/$1" \
-    --store "$out/store" "${@:2}"
+    MALLOC_CONF=dirty_decay_ms:20000,muzzy_decay_ms:20000,narenas:1,oversize_threshold:0,thp:always \
+    "$@"
 }
 
 if [ ! -e "$out/set/cache.container" ]; then
   "$demo/companions.py" "$out/companions"
   "$demo/words.py" "$out/words.jsonl"
-  "$trainer" prepare --out "$out/set" --languages en --learn-names \
+  "$trainer" prepare --out "$out/set" --learn-names \
     --learn-from "folder:$out/companions" --learn-texts "$out/words.jsonl" --vocabulary-size 8900
 fi
 
-# PART ID: its bundle with probes, as the repository keeps it.
-take() {
-  local id
-  id=$("$services/sightlinectl/sightlinectl" add-probes --store "$out/store" --model "$2" \
-    --index images --questions "$demo/questions.jsonl")
-  rm -rf "${out:?}/$1"
-  cp -r "$out/store/models/$id" "$out/$1"
-}
-
-encoder=$(train encoder)
-reranker=$(train reranker --retriever "$encoder")
-"$services/corpus_encoder/corpus_encoder" --store "$out/store" --model "$encoder" \
-  --reranker "$reranker" --corpus stamps --corpus clipart --corpus emoji
-take encoder "$encoder"
-take reranker "$reranker"
-echo "the models are in $out/encoder and $out/reranker"
+encoder=$(with_kept_memory "$trainer" train --config "$demo/encoder.yaml" --data "$out/set" \
+  --out "$out/run/encoder" --store "$out/store")
+regions=$out/${encoder:0:12}.regions  # of another encoder they would fit, and be wrong
+[ -e "$regions" ] || "$trainer" extract --store "$out/store" --model "$encoder" --data "$out/set" \
+  --changed-copies 5 --changes "$demo/encoder.yaml" --out "$regions"
+both=$("$ctl" init-model --store "$out/store" --config "$demo/model.json" --weights-of "$encoder")
+model=$("$trainer" learn --recipe "$demo/joint.yaml" --start "$both" --corpus "regions:$regions" \
+  --out "$out/run/joint" --store "$out/store" --processes "$(nproc)")
+"$services/corpus_encoder/corpus_encoder" --store "$out/store" --model "$model" \
+  --corpus stamps --corpus clipart --corpus emoji
+model=$("$ctl" add-probes --store "$out/store" --model "$model" --index images \
+  --questions "$demo/questions.jsonl")
+rm -rf "${out:?}/model"
+cp -r "$out/store/models/$model" "$out/model"
+echo "the model is in $out/model"

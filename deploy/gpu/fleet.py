@@ -35,8 +35,8 @@ def fleet(part: Part) -> bool:
     scenario, items, few = _FLEETS[part.cpu_only]
     store = os.path.join(part.out, f"store-{items}")
     os.makedirs(store, exist_ok=True)
-    models = _models(part, store)
-    if models is None or not _items(part, store, models, items, few):
+    model = _model(part, store)
+    if model is None or not _items(part, store, model, items, few):
         return False
     out = os.path.join(part.out, "fleet")
     shutil.rmtree(out, ignore_errors=True)
@@ -55,23 +55,19 @@ def fleet(part: Part) -> bool:
     return status == 0
 
 
-def _models(part: Part, store: str) -> tuple[str, str] | None:
-    """The ids of an encoder and a reranker in the store: one of base size, or on a CPU the demo's two."""
+def _model(part: Part, store: str) -> str | None:
+    """The id of the model in the store: one of base size, or on a CPU the demo's."""
     if part.cpu_only:
-        ids = [random_models.added(part, store, "add-model", os.path.join(ROOT, "deploy/demo/model", role))
-               for role in ("encoder", "reranker")]
-    else:
-        ids = [random_models.add_oscar(part, store)]
-    return None if None in ids else (ids[0], ids[-1])
+        return random_models.added(part, store, "add-model", os.path.join(ROOT, "deploy/demo/model"))
+    return random_models.add_oscar(part, store)
 
 
-def _items(part: Part, store: str, models: tuple[str, str], items: int, few: int) -> bool:
+def _items(part: Part, store: str, model: str, items: int, few: int) -> bool:
     """Generations that are there already are left alone."""
-    encoder, reranker = models
     for index, count, more in (("images", items, ()),
-                               ("with_regions", few, ("--reranker-model", reranker, "--regions", "36"))):
+                               ("with_regions", few, ("--reranker-model", model, "--regions", "36"))):
         status, _ = part.run("loadtest/synthesize/synthesize", "--store", store, "--index", index,
-                             "--items", str(count), "--shards", str(_SHARDS), "--encoder-model", encoder,
+                             "--items", str(count), "--shards", str(_SHARDS), "--encoder-model", model,
                              "--vector-dtype", "float16", *more)
         if status != 0:
             return False

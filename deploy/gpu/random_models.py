@@ -35,4 +35,4 @@ def add_oscar(part: Part, store: str, reranks: bool = True) -> str | None:
     with open(store + ".json", "w", encoding="utf-8") as file:
         json.dump(config, file)
     return added(part, store, "init-model", "--config", store + ".json",
-                 "--vocabulary", os.path.join(ROOT, "deploy/demo/model/encoder/vocab.txt"))
+                 "--vocabulary", os.path.join(ROOT, "deploy/demo/model/vocab.txt"))

@@ -15,7 +15,7 @@ usage: sizing.py --items N --qps N [OPTION...]
   --models NAME        base or demo: whose speeds (base)
   --precision NAME     float32, bfloat16 or int8: what servers compute in (float32, which every CPU
                        and model can; sightlinectl calibrate tells what yours can)
-  --model-bytes N      of encoder and reranker together, as files (900000000)
+  --model-bytes N      of encoder and reranker together, as files; once, if they are one (900000000)
   --depth N            candidates reranked in a search (20)
   --reranked SHARE     part of the searches that are reranked (1)
   --search-time S      seconds that a shard may take for one search (0.1)

@@ -16,12 +16,12 @@ passed=0 failed=0
 new_tree() {
   T=$(mktemp -d "$TEST_TMPDIR/tree.XXXXXX")
   export CALLS=$T/calls HOME=$T/home FAKE_BIN=$T/out
-  mkdir -p "$CALLS" "$HOME" "$T/deploy/demo/model/"{encoder,reranker} "$T/deploy/bazel" "$T/fakes" "$T/pictures" \
+  mkdir -p "$CALLS" "$HOME" "$T/deploy/demo/model" "$T/deploy/bazel" "$T/fakes" "$T/pictures" \
     "$T"/{common,protos,services}
   local script
   for script in "${scripts[@]}"; do cp "$here/$script" "$T/deploy/demo/"; done
   touch "$T/WORKSPACE" "$T/.bazelrc" "$T/BUILD.bazel" "$T/services/main.cc"
-  echo '{}' | tee "$T/deploy/demo/model/"{encoder,reranker}/manifest.json >/dev/null
+  echo '{}' >"$T/deploy/demo/model/manifest.json"
   echo 'x' >"$T/pictures/a.png"
   printf 'check_machine() { :; }\njob_count() { echo 1; }\n' >"$T/deploy/demo/machine.sh"
   fake "$T/deploy/bazel/setup.sh" ''
@@ -235,11 +235,8 @@ a_server_or_a_step_that_fails_ends_all() {
     nothing_stays
     rm "$CALLS/fail.$where"
   done
-  local part
-  for part in reranker encoder; do
-    rm -r "$T/deploy/demo/model/$part"
-    ends 1 "deploy/demo/model/$part is not there" --once
-  done
+  rm -r "$T/deploy/demo/model"
+  ends 1 "deploy/demo/model is not there" --once
   nothing_stays
 }
 
@@ -254,7 +251,7 @@ own_pictures_have_their_own_store_and_a_table_of_what_was_left_out() {
   grep -q "and 5 more, see $T/here/images/.*/quarantine.jsonl" "$T/err" || die "the rest is not told"
   grep -q "knows little else" "$T/err" || die "what the model knows is not told"
   [ "$(calls "folder:$T/pictures --max-quarantine-share 1")" = 1 ] || die "the folder is not the corpus"
-  [ "$(calls "--model id-encoder --reranker id-reranker")" = 1 ] || die "the models are not in their places"
+  [ "$(calls "--model id-model --corpus")" = 1 ] || die "the model is not in its place"
   nothing_stays "$T/here"
 }
 

@@ -1,18 +1,29 @@
 #!/usr/bin/env bash
-# The demo's models can be trained anew: what train.sh gives to the trainer is taken by it.
+# The demo's model can be trained anew: what train.sh gives to the programs is taken by them.
 #
-#   training_configs_test.sh TRAINER CONFIG...
+#   training_configs_test.sh TRAINER SIGHTLINECTL CONFIG RECIPE MODEL VOCABULARY
 set -euo pipefail
-trainer=$1
-shift
-[ "$#" = 2 ]
-for config in "$@"; do
-  "$trainer" train --config "$config" --data set --out run --store store --check
-done
+[ "$#" = 6 ]
+trainer=$1 ctl=$2 vocabulary=$6
 
-# The test can fail: a key that the trainer does not know is refused.
-{ cat "$1"; echo "epochs: 3"; } >"$TEST_TMPDIR/odd.yaml"
-if "$trainer" train --config "$TEST_TMPDIR/odd.yaml" --data set --out run --store store --check; then
-  echo "the trainer took a key that means nothing"
-  exit 1
-fi
+train() { "$trainer" train --config "$1" --data set --out run --store store --check; }
+learn() {
+  "$trainer" learn --recipe "$1" --start model --corpus regions:set.regions --out run --store store --check
+}
+init() {
+  "$ctl" init-model --store "$TEST_TMPDIR/store" --config "$1" --vocabulary "$vocabulary"
+}
+train "$3"
+learn "$4"
+init "$5"
+
+# The test can fail: a key that means nothing is refused.
+refused() {  # COMMAND FILE
+  if "$@"; then echo "$1 took a key that means nothing"; exit 1; fi
+}
+{ cat "$3"; echo "epochs: 3"; } >"$TEST_TMPDIR/train.yaml"
+{ cat "$4"; echo "epochs: 3"; } >"$TEST_TMPDIR/learn.yaml"
+sed 's/"family"/"epochs": 3, "family"/' "$5" >"$TEST_TMPDIR/model.json"
+refused train "$TEST_TMPDIR/train.yaml"
+refused learn "$TEST_TMPDIR/learn.yaml"
+refused init "$TEST_TMPDIR/model.json"

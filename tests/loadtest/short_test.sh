@@ -9,7 +9,8 @@ passed=0 failed=0
 # A tree in which loadtest/run.sh ends as $T/verdict.SCENARIO says, or with 0.
 new_tree() {
   T=$(mktemp -d "$TEST_TMPDIR/tree.XXXXXX")
-  mkdir -p "$T/loadtest" "$T/deploy/demo" "$T/state/store/indexes/images/generations/"{a,b}
+  mkdir -p "$T/loadtest" "$T/deploy/demo/model" "$T/state/store/indexes/images/generations/"{a,b}
+  echo '{}' >"$T/deploy/demo/model/manifest.json"
   cp "$script" "$T/loadtest/short.sh"
   printf '#!/usr/bin/env bash\n' >"$T/deploy/demo/run.sh"
   cat >"$T/loadtest/run.sh" <<'END'
@@ -27,7 +28,7 @@ echo "PASS  $1"
 END
   chmod +x "$T/deploy/demo/run.sh" "$T/loadtest/run.sh"
   for generation in a b; do
-    echo '{"kind": "hnsw"}' >"$T/state/store/indexes/images/generations/$generation/manifest.json"
+    echo "{\"kind\": \"hnsw\", \"model\": \"$(echo '{}' | sha256sum | cut -d' ' -f1)\"}" >"$T/state/store/indexes/images/generations/$generation/manifest.json"
   done
 }
 
@@ -69,7 +70,7 @@ a_second_generation_behind_a_graph_is_made() {
   forget_second_generation
   ends 0 a
   grep -q 'kind: hnsw' "$T/bin/services/corpus_encoder/encoded" || die 'it is another index'
-  grep -q 'model: encoder' "$T/bin/services/corpus_encoder/encoded" || die 'it has no model'
+  grep -q 'model: model' "$T/bin/services/corpus_encoder/encoded" || die 'it has no model'
 }
 
 without_a_second_generation_nothing_runs() {

@@ -1,5 +1,5 @@
 """The store that a fleet serves: squares of two colours, encoded by the overlay's own job with the
-demo's models, in two generations."""
+demo's model, in two generations."""
 
 import asyncio
 import json
@@ -37,9 +37,8 @@ class Store:
             lines = file.readlines()
         with open(self.questions, "w", encoding="utf-8") as file:
             file.writelines(json.loads(line)["captions"][0] + "\n" for line in lines)
-        for model in ("encoder", "reranker"):
-            self._run([self._program_of("sightlinectl"), "add-model",
-                       os.path.join(self._root, "deploy/demo/model", model), "--store", self._store])
+        self._run([self._program_of("sightlinectl"), "add-model",
+                   os.path.join(self._root, "deploy/demo/model"), "--store", self._store])
         path = os.path.join(self._volume, "corpus_encoder.yaml")
         for generation, kept in ((FEWER, lines[:-LEFT_OUT]), (ALL, lines)):
             with open(captions, "w", encoding="utf-8") as file:

@@ -72,11 +72,11 @@ class FleetTest(cases.Case):
                       f"--reranker-model {MODEL} --regions 36", text)
         self.assertEqual((result["retrieved"], result["reranked"]), (0.0015, 0.0055))
 
-    def test_a_cpu_has_the_demos_models_and_no_goals(self):
+    def test_a_cpu_has_the_demos_model_and_no_goals(self):
         self.plant(device_bytes=0)
         held, text, result = self.run_part(True)
         self.assertTrue(held)
-        self.assertIn("deploy/demo/model/reranker", text)
+        self.assertIn("deploy/demo/model", text)
         self.assertEqual([row["goals"] for row in fleet.rows_of(result)], [[], [], []])
 
     def test_a_service_that_would_share_the_gpu_is_told_of_and_not_started(self):

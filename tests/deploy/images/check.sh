@@ -169,22 +169,20 @@ readonly inside=/var/lib/sightline
 
 # Jobs write the store; servers read it.
 make_store() {
-  local encoder reranker
+  local model
   mkdir "$work/pictures" "$work/store" "$work/config"
   /usr/bin/python3 -B "$here/pictures.py" "$work/pictures"
   # mktemp made this folder for its owner alone.
   chmod 711 "$work"
   chmod -R a+rX "$work/pictures" "$work/config"
   chown "$user:$user" "$work/store"
-  encoder=$(job sightlinectl add-model /models/encoder --store "$inside/store")
-  reranker=$(job sightlinectl add-model /models/reranker --store "$inside/store")
-  quiet job corpus_encoder --store "$inside/store" --model "$encoder" --reranker "$reranker" \
-    --corpus folder:/pictures
+  model=$(job sightlinectl add-model /model --store "$inside/store")
+  quiet job corpus_encoder --store "$inside/store" --model "$model" --corpus folder:/pictures
 }
 
 job() {
   restricted --rm --network none --tmpfs /tmp --volume "$work/store:$inside/store" \
-    --volume "$work/pictures:/pictures:ro" --volume "$root/deploy/demo/model:/models:ro" "$image" "$@" \
+    --volume "$work/pictures:/pictures:ro" --volume "$root/deploy/demo/model:/model:ro" "$image" "$@" \
     2>"$work/job.log" || { cat "$work/job.log" >&2; fail "$1 failed in its container"; }
 }
 

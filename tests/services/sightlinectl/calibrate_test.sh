@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The demo's encoder as two kinds of CPU compute it: their reports, and the bound between them.
+# The demo's model as two kinds of CPU compute it: their reports, and the bound between them.
 # usage: calibrate_test.sh SIGHTLINECTL FILE...
 set -euo pipefail
 ctl=$1
 shift
 die() { echo "$*"; exit 1; }
 
-mkdir "$TEST_TMPDIR/encoder"
-cp -L "$@" "$TEST_TMPDIR/encoder/"
+mkdir "$TEST_TMPDIR/model"
+cp -L "$@" "$TEST_TMPDIR/model/"
 for cpu in avx2 avx512_vnni; do
-  SIGHTLINE_CPU=$cpu "$ctl" calibrate --bundle "$TEST_TMPDIR/encoder" \
+  SIGHTLINE_CPU=$cpu "$ctl" calibrate --bundle "$TEST_TMPDIR/model" \
     --json "$TEST_TMPDIR/$cpu.json" >"$TEST_TMPDIR/$cpu.txt"
   cat "$TEST_TMPDIR/$cpu.txt"
 done
