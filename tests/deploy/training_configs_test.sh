@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The demo's model can be trained anew: what train.sh gives to the programs is taken by them.
+# The demo's model can be trained anew: the three files that train.sh gives to the programs are
+# taken by them.
 #
 #   training_configs_test.sh TRAINER SIGHTLINECTL CONFIG RECIPE MODEL VOCABULARY
 set -euo pipefail

@@ -17,9 +17,9 @@ refused() {  # WHAT PATH BYTES
   grep -q "$2\$" "$tree/../told"
   rm "$tree/$2"
 }
-truncate -s 20000000 "$tree/source"
+truncate -s 6000000 "$tree/source"
 mkdir -p "$tree/tests/testdata"
-truncate -s 26000000 "$tree/tests/testdata/golden.safetensors"
+truncate -s 40000000 "$tree/tests/testdata/golden.safetensors"
 python3 "$check" "$tree"
 rm "$tree/tests/testdata/golden.safetensors" "$tree/source"
 refused "the tree" some/source.cc 46000001

@@ -76,7 +76,8 @@ class FleetTest(cases.Case):
         self.plant(device_bytes=0)
         held, text, result = self.run_part(True)
         self.assertTrue(held)
-        self.assertIn("deploy/demo/model", text)
+        self.assertRegex(text, r"add-model \S*deploy/demo/model ")
+        self.assertNotIn("init-model", text)
         self.assertEqual([row["goals"] for row in fleet.rows_of(result)], [[], [], []])
 
     def test_a_service_that_would_share_the_gpu_is_told_of_and_not_started(self):
