@@ -73,6 +73,16 @@ a_second_generation_behind_a_graph_is_made() {
   grep -q 'model: model' "$T/bin/services/corpus_encoder/encoded" || die 'it has no model'
 }
 
+generations_of_another_model_go_and_those_of_the_demos_stay() {
+  touch "$T/state/store/kept"
+  ends 0 a
+  [ -e "$T/state/store/kept" ] || die 'the store is gone'
+  forget_second_generation
+  echo '{"kind": "hnsw", "model": "another"}' >"$T/state/store/indexes/images/generations/b/manifest.json"
+  ends 0 a
+  [ ! -e "$T/state/store/kept" ] || die 'the store is there still'
+}
+
 without_a_second_generation_nothing_runs() {
   forget_second_generation
   printf '#!/usr/bin/env bash\necho no disk; exit 1\n' >"$T/bin/services/corpus_encoder/corpus_encoder"
@@ -124,6 +134,7 @@ failure_counts_before_doubt() {
 }
 
 for case in all_hold a_second_generation_behind_a_graph_is_made \
+  generations_of_another_model_go_and_those_of_the_demos_stay \
   without_a_second_generation_nothing_runs one_fails_and_the_others_run_all_the_same \
   doubt_is_no_failure_and_its_reason_is_told doubt_is_given_one_more_try \
   failed_requests_are_failures_in_doubt_too what_cannot_be_measured_is_told \
