@@ -25,11 +25,13 @@ rm "$tree/tests/testdata/golden.safetensors" "$tree/source"
 refused "the tree" some/source.cc 46000001
 refused "what models have learnt" deploy/model/weights.safetensors 34000001
 
-# Of a clone git's files alone are counted, and what git cannot read is not taken for a clone of nothing.
+# Of a clone git's files alone are counted; of one that git cannot read, all but git's own.
 mkdir "$tree/.git"
 truncate -s 99000000 "$tree/.git/objects"
-if python3 "$check" "$tree" 2>"$tree/../told"; then echo "a damaged clone was counted"; exit 1; fi
-grep -q "$tree" "$tree/../told"
+truncate -s 7 "$tree/source"
+python3 "$check" "$tree" 2>"$tree/../told" | grep -q '^1 files, 7 bytes'
+grep -q "^everything in $tree is counted" "$tree/../told"
+rm "$tree/source"
 if command -v git >/dev/null; then
   rm -r "$tree/.git"
   git init -q "$tree"
