@@ -40,7 +40,7 @@ struct LoadProgress {
 // One generation on one server.
 struct GenerationStatus {
   GenerationState state = GenerationState::kLoading;
-  std::string reason;                     // why it was refused
+  std::string reason;                     // why it was refused; of a router's, what no server holds
   bool needs_room = false;                // refused only because one in use has the memory
   int64_t sequence = 0;                   // of CURRENT when it named this generation
   GenerationInfo info;                    // of the whole generation; partly empty unless kReady

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <tuple>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 namespace sightline {
 namespace {
 
@@ -125,6 +128,20 @@ bool HeldWhole(const IndexView& index, const std::string& generation) {
   const auto view = index.generations.find(generation);
   return view != index.generations.end() &&
          Holds(index, generation, view->second, [](int) { return 1; });
+}
+
+std::string NotHeld(const IndexView& index, const std::string& generation) {
+  const auto found = index.generations.find(generation);
+  const auto held = [&](const SetView& set) { return Count(set, generation).ready > 0; };
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < index.shards.size(); ++i) {
+    if (!held(index.shards[i])) parts.push_back(absl::StrCat("shard ", i));
+  }
+  if (!held(index.encoders)) parts.push_back("the encoder");
+  const bool reranked = found != index.generations.end() && found->second.reranked &&
+                        !index.rerankers.replicas.empty();
+  if (reranked && !held(index.rerankers)) parts.push_back("the reranker");
+  return absl::StrJoin(parts, ", ");
 }
 
 int CountSilentSets(const IndexView& index) {

@@ -269,9 +269,12 @@ ServerStatus StatusBoard::Describe() const {
   for (const auto& [name, index] : indexes_) {
     if (index.pinned == nullptr) continue;
     GenerationStatus generation;
-    generation.state = GenerationState::kReady;
+    const std::string& pinned = index.pinned->ref.generation;
+    const std::string missing = NotHeld(fleet_.index(name), pinned);
+    generation.state = missing.empty() ? GenerationState::kReady : GenerationState::kLoading;
+    if (!missing.empty()) generation.reason = absl::StrCat("held by no live server: ", missing);
     generation.info = *index.pinned;
-    generation.sequence = fleet_.index(name).generations.at(index.pinned->ref.generation).sequence;
+    generation.sequence = fleet_.index(name).generations.at(pinned).sequence;
     status.generations.push_back(std::move(generation));
   }
   status.backends = fleet_.Describe();

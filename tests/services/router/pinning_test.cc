@@ -143,6 +143,22 @@ TEST_CASE("where nothing is whole, shards count before rerankers, and these befo
   CHECK(ChooseGeneration(index, "", 0.5) == "g1");
 }
 
+TEST_CASE("what no live replica holds of a generation is named, be its set silent or not") {
+  IndexView index = Index({Live("a", {"g1"}), Live("b", {"g2"})}, {Live("e", {"g1"})});
+  CHECK(NotHeld(index, "g1").empty());
+  CHECK(NotHeld(index, "g2") == "the encoder");
+  index.shards.push_back({{Dead("c", {"g1", "g2"})}});
+  CHECK(HeldWhole(index, "g1"));
+  CHECK(NotHeld(index, "g1") == "shard 1");
+  index.rerankers = {{Live("r", {"g3"})}};
+  CHECK(NotHeld(index, "g1") == "shard 1");  // it has no cross-encoder
+  index.generations["g1"].reranked = true;
+  CHECK(NotHeld(index, "g1") == "shard 1, the reranker");
+  index.rerankers = {};  // none are configured
+  CHECK(NotHeld(index, "g1") == "shard 1");
+  CHECK(NotHeld(index, "g4") == "shard 0, shard 1, the encoder");
+}
+
 TEST_CASE("with nothing at all the pinned one stays") {
   const IndexView index = Index({Live("a", {})}, {Live("e", {"g1", "g2"})});
   CHECK(ChooseGeneration(index, "g1", 0.5) == "g1");

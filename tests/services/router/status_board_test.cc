@@ -301,10 +301,23 @@ TEST_CASE("the description has the pinned generations and every backend") {
   CHECK(status.service == "router");
   REQUIRE(status.generations.size() == 1);
   CHECK(status.generations[0].sequence == 5);
-  CHECK(status.generations[0].state == GenerationState::kReady);
   CHECK(status.backends.size() == 6);
   CHECK(BackendAt(board, "s1:1").shards == std::vector<std::string>{"indexes/images/shards/1"});
   CHECK(BackendAt(board, "e:1").service == "query_encoder");
+}
+
+TEST_CASE("a pinned generation is described as ready once servers hold all of it") {
+  Rig rig;
+  PromptBoard& board = rig.board;
+  board.Report("s0:1", Search({Held("g1", 5, {0})}));
+  GenerationStatus pinned = board.Describe().generations.at(0);
+  CHECK(pinned.state == GenerationState::kLoading);
+  CHECK(pinned.reason == "held by no live server: shard 1, the encoder");
+  board.Report("s1:1", Search({Held("g1", 5, {1})}));
+  board.Report("e:1", Server("query_encoder", {Held("g1", 5, {})}));
+  pinned = board.Describe().generations.at(0);
+  CHECK(pinned.state == GenerationState::kReady);
+  CHECK(pinned.reason.empty());
 }
 
 // All of the fleet reports these of "images".
