@@ -63,7 +63,7 @@ def models(part: Part) -> bool:
         for folder in folders:
             if precision == "float32" or _family_of(folder) not in _WITHOUT_BLOCKS:
                 results["goldens"].append(_golden(part, folder, precision))
-    results["training"] = [_training(part, folder) for folder in folders if os.path.exists(
+    results["training"] = [_training(part, folder) for folder in sorted(os.listdir(GOLDENS)) if os.path.exists(
         os.path.join(GOLDENS, folder, "training.json"))]
     # A CPU would take minutes for all of it.
     small = ("--device", "cpu", "--layers", "1", "--rounds", "5", "--most_rows", "1000") if part.cpu_only else ()

@@ -10,8 +10,8 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: check_training [--device cpu|cuda:N] DIR\n"
-    "   DIR has config.json, weights.safetensors, case.safetensors, training.json and\n"
-    "   training.safetensors\n";
+    "   DIR has training.json and training.safetensors; and config.json, weights.safetensors\n"
+    "   and case.safetensors, unless training.json says which folder beside it has (\"of\")\n";
 
 }  // namespace
 

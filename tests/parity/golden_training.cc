@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -14,9 +15,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/bundle/model_bundle.h"
 #include "common/formats/safetensors.h"
 #include "common/models/network/weights.h"
 #include "common/models/trainable.h"
@@ -24,8 +27,10 @@
 #include "common/training/batch_loss.h"
 #include "common/training/schedule.h"
 #include "common/training/training_device.h"
+#include "google/protobuf/text_format.h"
 #include "nlohmann/json.hpp"
 #include "tests/parity/golden_families.h"
+#include "tests/support/temp_dir.h"
 
 namespace sightline {
 namespace {
@@ -206,21 +211,64 @@ class Steps {
 
 // What the steps are taken with.
 struct Subject {
+  std::unique_ptr<TempDir> store;  // of a bundle that is changed
   Expected expected;
   GoldenSubject golden;
   std::unique_ptr<TrainableNetwork> learner;
   std::unique_ptr<Batch> batch;
 };
 
+// The folder that has the network and the case: another one beside it, if training.json names it.
+std::string FolderOfNetwork(const std::string& directory, const Json& said) {
+  const std::string other = said.value("of", "");
+  return other.empty() ? directory : JoinPath(JoinPath(directory, ".."), other);
+}
+
+// Of a file of weights what begins with none of `prefixes`.
+absl::StatusOr<std::string> Without(const std::vector<std::string>& prefixes,
+                                    const std::string& weights) {
+  ASSIGN_OR_RETURN(const auto file, Safetensors::FromBytes(weights));
+  auto tensors = file->tensors();
+  for (auto it = tensors.begin(); it != tensors.end();) {
+    const bool goes = std::any_of(prefixes.begin(), prefixes.end(), [&](const std::string& prefix) {
+      return absl::StartsWith(it->first, prefix);
+    });
+    it = goes ? tensors.erase(it) : std::next(it);
+  }
+  return SerializeSafetensors(tensors);
+}
+
+// Writes `bundle` to `store` as training.json would have it.
+absl::StatusOr<ModelBundle> Changed(const ModelBundle& bundle, const Json& said,
+                                    const std::string& store) {
+  std::map<std::string, std::string> files;
+  for (const bundle::v1::BundleFile& file : bundle.manifest.files()) {
+    ASSIGN_OR_RETURN(files[file.path()], ReadFile(bundle.FilePath(file.path())));
+  }
+  ASSIGN_OR_RETURN(files[std::string(kWeightsFile)],
+                   Without(said.at("without"), files[std::string(kWeightsFile)]));
+  bundle::v1::ModelBundleManifest manifest = bundle.manifest;
+  if (!google::protobuf::TextFormat::MergeFromString(said.at("manifest"), &manifest)) {
+    return absl::InvalidArgumentError("training.json: its manifest is none");
+  }
+  return WriteModelBundle(store, manifest, files);
+}
+
 absl::StatusOr<Subject> Open(const std::string& directory, const std::string& device) {
   Subject subject;
   ASSIGN_OR_RETURN(subject.expected, ReadExpected(directory));
-  ASSIGN_OR_RETURN(const auto golden, GoldenCase::Open(directory));
+  const Json& said = subject.expected.said;
+  ASSIGN_OR_RETURN(const auto golden, GoldenCase::Open(FolderOfNetwork(directory, said)));
   ASSIGN_OR_RETURN(subject.golden, OpenGolden(*golden));
+  ModelBundle bundle = subject.golden.model->bundle();
+  if (said.contains("manifest")) {
+    subject.store = std::make_unique<TempDir>();
+    ASSIGN_OR_RETURN(bundle, Changed(bundle, said, subject.store->path()));
+  }
   TrainableOptions options;
   options.dropout = 0;
   ASSIGN_OR_RETURN(options.device, TrainingDeviceOf(device));
-  ASSIGN_OR_RETURN(subject.learner, LoadTrainable(subject.golden.model->bundle(), options));
+  ASSIGN_OR_RETURN(subject.learner, LoadTrainable(bundle, options));
   subject.learner->module->train();
   ASSIGN_OR_RETURN(subject.batch, MakeBatch(subject.golden.inputs, *subject.learner->network));
   return subject;

@@ -10,8 +10,9 @@
 
 namespace sightline {
 
-// The whole program: on a device of LibTorch, "cpu" or "cuda:1", the folder's model takes the steps
-// of its training.json, by its objective, decay, clipping and schedule.  Losses, norms, gradients
+// The whole program: on a device of LibTorch, "cpu" or "cuda:1", the folder's model, or that of the
+// folder beside it that training.json names, with its manifest changed as that says, takes the
+// steps of training.json, by its objective, decay, clipping and schedule.  Losses, norms, gradients
 // of the named tensors, what the steps changed of them and running statistics are compared; `out`
 // has a line for each that differs and ends with `max_relative_error: X over N of training's
 // numbers`. 0 if X is at most 1e-3; 1 if not, or something expected is missing; 2 if the folder

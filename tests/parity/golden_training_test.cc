@@ -39,6 +39,7 @@ void RequireAsPyTorch(const std::string& folder) {
 TEST_CASE("three steps of OSCAR are PyTorch's") {
   RequireAsPyTorch("oscar");
   RequireAsPyTorch("oscar_ln");
+  RequireAsPyTorch("oscar_hinge");
 }
 
 TEST_CASE("three steps of UNITER are PyTorch's") {
@@ -52,17 +53,22 @@ TEST_CASE("three steps of LightningDOT, without and with scene text, are PyTorch
 
 TEST_CASE("three steps of M3P are PyTorch's") {
   RequireAsPyTorch("m3p");
+  RequireAsPyTorch("m3p_pairwise");
 }
 
-TEST_CASE("three steps of VLDeformer are PyTorch's") {
+TEST_CASE("three steps of VLDeformer, of all rows' mean and of [CLS], are PyTorch's") {
   RequireAsPyTorch("vldeformer");
+  RequireAsPyTorch("vldeformer_cls");
 }
 
-TEST_CASE("three steps of SGRAF's modules, without and with T-EMDE, are PyTorch's") {
+TEST_CASE(
+    "three steps of SGRAF's modules, with the global node, T-EMDE and neither, are PyTorch's") {
   RequireAsPyTorch("saf");
   RequireAsPyTorch("sgr");
   RequireAsPyTorch("saf_temde");
   RequireAsPyTorch("sgr_temde");
+  RequireAsPyTorch("saf_without_node");
+  RequireAsPyTorch("sgr_without_node");
 }
 
 // A copy of a folder, to be changed.

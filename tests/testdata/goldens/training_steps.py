@@ -3,8 +3,9 @@
 
     training_steps.py [FOLDER ...]      # default: all beside this file
 
-Writes FOLDER/training.json, the objective, the optimiser's numbers and what came out, and
-FOLDER/training.safetensors: of five tensors the gradient of each step ("gradient 1/NAME"),
+Writes FOLDER/training.json, the objective, the optimiser's numbers and what came out (and, of a
+folder that has no network, whose network and case it learns with, what its bundle's manifest says
+besides, and what its weights' names begin with that go), and FOLDER/training.safetensors: of five tensors the gradient of each step ("gradient 1/NAME"),
 before clipping, and what three steps changed ("change/NAME"); and of norms over a batch their
 running statistics then ("running/NAME").  Names are those of a bundle's
 weights.  Networks are written out here again, from the papers, sequence by sequence: nothing is
@@ -176,7 +177,8 @@ class VlDeformer(Oscar):
         return torch.cat([real, padding]), torch.arange(length) < len(ids)
 
     def embed(self, rows, seen):
-        return unit(torch.tanh(self.blocks(rows, seen).mean(0)))
+        rows = self.blocks(rows, seen)
+        return unit(torch.tanh(rows[0] if self.config.get("first_row") else rows.mean(0)))
 
     def embed_text(self, ids):
         return self.embed(*self.padded(ids, self.config["max_seq_length"], 0))
@@ -269,6 +271,8 @@ class Sgraf:
         return self.l2n((self.gru(x, "_l0") + back) / 2)
 
     def image_globals(self, images):
+        if self.config.get("without_node"):
+            return [None] * len(images)
         if self.config["temde"]:
             return self.sketches("v_emde", list(images))
         g = "sim_enc.v_global_w."
@@ -284,6 +288,8 @@ class Sgraf:
         return self.l2n((scores.softmax(0) * rows).sum(0))
 
     def text_globals(self, texts):
+        if self.config.get("without_node"):
+            return [None] * len(texts)
         if self.config["temde"]:
             return self.sketches("t_emde", texts)
         g = "sim_enc.t_global_w."
@@ -314,13 +320,17 @@ class Sgraf:
         scores = self.l2n(F.leaky_relu(regions @ words.T, 0.1), 2)  # images x R x L
         context = self.l2n((9 * scores).softmax(1).transpose(1, 2) @ regions)
         local = self.l2n(self.linear("sim_enc.sim_tranloc_w", (context - words).pow(2)))
+        if text_global is None:
+            return self.scored(local)
         if self.config["temde"]:
             both = torch.cat([text_global.expand(len(regions), -1), image_globals], 1)
             whole = F.relu(self.linear("sim_enc.emde_fuse", both))
         else:
             whole = self.l2n(self.linear("sim_enc.sim_tranglo_w",
                                          (image_globals - text_global).pow(2)))
-        nodes = torch.cat([whole.unsqueeze(1), local], 1)
+        return self.scored(torch.cat([whole.unsqueeze(1), local], 1))
+
+    def scored(self, nodes):
         return torch.sigmoid(self.linear("sim_enc.sim_eval_w", self.aggregate(nodes))).squeeze(1)
 
     def aggregate(self, nodes):
@@ -492,6 +502,26 @@ RECIPES["sgr"] = dict(RECIPES["saf"], tensors=[
     "sim_enc.t_global_w.embedding_common.0.weight", "sim_enc.SGR_module.2.sim_graph_w.weight",
     "sim_enc.sim_tranloc_w.bias"])
 
+# Others than its family's, of another folder's network and case: objectives that recipes name too,
+# and what a bundle's manifest may say that a converted checkpoint's does not.
+RECIPES["oscar_hinge"] = dict(RECIPES["m3p"], of="oscar", network=Oscar, tensors=[
+    "bert.embeddings.position_embeddings.weight", "bert.embeddings.LayerNorm.weight",
+    "bert.img_embedding.weight", "bert." + BLOCK, "bert.encoder.layer.0.output.dense.bias"])
+RECIPES["m3p_pairwise"] = dict(RECIPES["oscar"], of="m3p", network=M3p, clip=0.05, tensors=[
+    "embeddings.weight", "image_embeddings.image_embeddings.bias", BLOCK,
+    "pooled_layer.dense.weight", "classifier.weight"])
+RECIPES["vldeformer_cls"] = dict(RECIPES["vldeformer"], of="vldeformer",
+                                 config={"first_row": True}, manifest="embedding { rows: FIRST_ROW }",
+                                 without=[])
+WITHOUT_NODE = {"config": {"without_node": True}, "manifest": "sgraf { without_global_node: true }",
+                "without": ["sim_enc.v_global_w.", "sim_enc.t_global_w.", "sim_enc.sim_tranglo_w."]}
+RECIPES["saf_without_node"] = dict(RECIPES["saf"], of="saf", clip=0.5, **WITHOUT_NODE, tensors=[
+    "img_enc.fc.bias", "txt_enc.embed.weight", "sim_enc.SAF_module.attn_sim_w.weight",
+    "sim_enc.sim_tranloc_w.weight", "sim_enc.sim_eval_w.weight"])
+RECIPES["sgr_without_node"] = dict(RECIPES["sgr"], of="sgr", **WITHOUT_NODE, tensors=[
+    "img_enc.fc.weight", "txt_enc.cap_rnn.bias_ih_l0", "sim_enc.SGR_module.0.graph_key_w.weight",
+    "sim_enc.SGR_module.2.sim_graph_w.weight", "sim_enc.sim_tranloc_w.bias"])
+
 # An M3P's bundle names its blocks as BERT does.
 M3P_NAMES = [("attentions.", "q_lin", "attention.self.query"),
              ("attentions.", "k_lin", "attention.self.key"),
@@ -538,7 +568,8 @@ def inputs(case, config):
 
 def learn(folder, recipe):
     """What three steps do: tensors to keep, losses, gradients' norms."""
-    config = json.loads((folder / "config.json").read_text())
+    folder = folder.parent / recipe.get("of", folder.name)
+    config = dict(json.loads((folder / "config.json").read_text()), **recipe.get("config", {}))
     weights = {bundle_name(config["family"], name): value.clone()
                for name, value in read(folder / "weights.safetensors").items()}
     learnt = {name: value.requires_grad_() for name, value in weights.items()
@@ -596,10 +627,12 @@ def require_active(folder, recipe, tensors):
 def write_golden(folder):
     recipe = RECIPES[folder.name]
     tensors, losses, norms = learn(folder, recipe)
+    folder.mkdir(exist_ok=True)
     require_active(folder, recipe, tensors)
     write(folder / "training.safetensors", tensors)
     schedule, rates = recipe["rates"]
-    said = {"objective": recipe["objective"][0], "beta1": 0.9, "beta2": recipe["beta2"],
+    said = {part: recipe[part] for part in ("of", "manifest", "without") if part in recipe}
+    said |= {"objective": recipe["objective"][0], "beta1": 0.9, "beta2": recipe["beta2"],
             "epsilon": recipe["epsilon"], "weight_decay": recipe["decay"],
             "clip_norm": recipe["clip"], "schedule": schedule, "rates": rates,
             "losses": losses,
