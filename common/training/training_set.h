@@ -19,7 +19,7 @@
 //   pictures           bytes [n, 3 * S * S]  planes R, G, B of S x S pixels, 0 to 255
 //   image_size         int64 [1]             S
 //   split              int64 [n]             see Split below
-//   group              int64 [n]             row of the smallest id among near duplicates
+//   group              int64 [n]             the first row of its near duplicates in its split
 //   captions/items     int64 [n + 1]         captions of row i: [i] to [i + 1]
 //   tokens/captions    int64 [c + 1]         tokens of caption j: [j] to [j + 1]
 //   tokens             int32 [t]             ids; [CLS] first and [SEP] last in a caption

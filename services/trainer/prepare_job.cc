@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -255,7 +256,10 @@ void PrepareJob::AssignSplits(const std::vector<SquaredPicture>& squared) {
     if (splits[i] != Split::kTrain) guarded.push_back(own[i]);
   }
 
-  std::vector<int64_t> kept, row_of_own;
+  std::vector<int64_t> kept;
+  size_t own_count = 0;
+  // A group that its sources part is one in each split.  Its smallest id comes first.
+  std::map<std::pair<int64_t, Split>, int64_t> first_rows;
   for (const int64_t slot : slots_) {
     const CorpusItem& item = listed_[slot].item;
     const auto row = static_cast<int64_t>(kept.size());
@@ -270,10 +274,9 @@ void PrepareJob::AssignSplits(const std::vector<SquaredPicture>& squared) {
       }
       ++summary_.companions;
     } else {
-      listed.split = splits[row_of_own.size()];
-      row_of_own.push_back(row);
-      // The smallest id of a group comes first, so its row is known.
-      listed.group = row_of_own[groups[row_of_own.size() - 1]];
+      listed.split = splits[own_count];
+      listed.group = first_rows.try_emplace({groups[own_count], listed.split}, row).first->second;
+      ++own_count;
     }
     kept.push_back(slot);
     items_.push_back(std::move(listed));

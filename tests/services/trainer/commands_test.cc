@@ -1,13 +1,18 @@
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "common/base/files.h"
+#include "common/bundle/layout.h"
+#include "common/bundle/model_bundle.h"
 #include "common/dataset/region_file.h"
+#include "common/formats/safetensors.h"
 #include "common/models/init_model.h"
 #include "common/models/oscar/small_manifest.h"
 #include "services/trainer/extract_command.h"
+#include "services/trainer/learn_command.h"
 #include "services/trainer/prepare_command.h"
 #include "services/trainer/train_command.h"
 #include "tests/common/dataset/some_regions.h"
@@ -28,16 +33,20 @@ class Fixture {
   std::string out() const { return out_.str(); }
   std::string err() const { return err_.str(); }
 
-  // A folder of `count` pictures with captions, and a file that is none.
-  std::string MakeCorpus(int count) {
+  // A folder of `count` pictures with captions, and a file that is none.  With `splits` every
+  // fourth is said to be there for validation, the others to learn from.
+  std::string MakeCorpus(int count, bool splits = false) {
     const std::string folder = dir.File("pictures");
     REQUIRE(MakeDirectories(folder).ok());
     std::string captions;
     for (int i = 0; i < count; ++i) {
       const std::string name = "p" + std::to_string(i) + ".png";
       REQUIRE(WriteFileAtomically(folder + "/" + name, EncodePng(Gradient(20 + i, 30))).ok());
+      const std::string split = !splits      ? ""
+                                : i % 4 == 0 ? R"(, "split": "validation")"
+                                             : R"(, "split": "train")";
       captions += R"({"path": ")" + name + R"(", "captions": ["picture number )" +
-                  std::to_string(i) + R"("]})" + "\n";
+                  std::to_string(i) + R"("])" + split + "}\n";
     }
     REQUIRE(WriteFileAtomically(folder + "/broken.png", "no picture").ok());
     REQUIRE(WriteFileAtomically(folder + "/captions.jsonl", captions).ok());
@@ -112,6 +121,58 @@ TEST_CASE_METHOD(Fixture, "extract finds regions in a prepared set's pictures an
   REQUIRE(plain == 4);
   REQUIRE(changed == 2 * train);
   REQUIRE(train > 0);
+}
+
+// The weights whose names begin with `prefix`, by name.
+std::map<std::string, std::string> Weights(const ModelBundle& bundle, absl::string_view prefix) {
+  const std::string bytes = *ReadFile(bundle.FilePath(kWeightsFile));
+  const auto file = *Safetensors::FromBytes(bytes);
+  std::map<std::string, std::string> weights;
+  for (const auto& [name, view] : file->tensors()) {
+    if (absl::StartsWith(name, prefix)) weights[name] = std::string(view.bytes);
+  }
+  return weights;
+}
+
+TEST_CASE_METHOD(Fixture, "what is extracted is learnt from, and the grid stands still") {
+  const std::string set = dir.File("set"), regions = dir.File("set.regions");
+  const std::string recipe = dir.File("recipe.yaml"), store = dir.File("store");
+  REQUIRE(
+      Run(kPrepareCommand, {"--out", set, "--corpus", "folder:" + MakeCorpus(40, /*splits=*/true),
+                            "--languages", "en", "--threads", "2"}) == kSuccess);
+  const auto start =
+      InitModel(store, SmallOscarManifest(), *ReadFile(set + "/vocab.txt"), InitOptions());
+  REQUIRE(start.ok());
+  int status = Run(kExtractCommand,
+                   {"--store", store, "--model", start->id, "--data", set, "--out", regions});
+  INFO(err());
+  REQUIRE(status == kSuccess);
+  REQUIRE(WriteFileAtomically(recipe, R"(
+tasks:
+  - {objective: contrastive, batch: 8}
+  - {objective: pairwise, batch: 4}
+steps: 4
+rate: {peak: 1.0e-3, warmup_steps: 0}
+develop_every: 4
+)")
+              .ok());
+  status = Run(kLearnCommand,
+               {"--recipe", recipe, "--start", start->id, "--corpus", "regions:" + regions,
+                "--store", store, "--out", dir.File("run"), "--device", "cpu", "--threads", "1"});
+  INFO(err());
+  REQUIRE(status == kSuccess);
+  const std::string id = out().substr(0, 64);
+  const auto learnt = OpenModelBundle(ModelDirectory(store, id), /*verify_checksums=*/true);
+  INFO(learnt.status().ToString());
+  REQUIRE(learnt.ok());
+  REQUIRE(!Weights(*learnt, "grid.").empty());
+  REQUIRE(Weights(*learnt, "grid.") == Weights(*start, "grid."));
+  REQUIRE(Weights(*learnt, "bert.") != Weights(*start, "bert."));
+  // So regions that were found before fit what was learnt, too.
+  const std::string again = dir.File("again.regions");
+  REQUIRE(Run(kExtractCommand, {"--store", store, "--model", id, "--data", set, "--out", again}) ==
+          kSuccess);
+  REQUIRE(*ReadFile(again) == *ReadFile(regions));
 }
 
 TEST_CASE_METHOD(Fixture, "extract tells mistakes of the command line") {

@@ -182,11 +182,19 @@ TEST_CASE_METHOD(Fixture, "a split that the corpus says holds, and binds near du
   corpus.Add("item/6", Picture(7), {}, Split::kTrain);
   REQUIRE(Run().ok());
   std::map<std::string, std::string> splits;
-  for (const nlohmann::json& item : Items()) splits[item["item_id"]] = item["split"];
+  std::map<std::string, int64_t> groups;
+  for (const nlohmann::json& item : Items()) {
+    splits[item["item_id"]] = item["split"];
+    groups[item["item_id"]] = item["group"];
+  }
   REQUIRE(splits["item/3"] == "held_out");
   REQUIRE(splits["item/4"] == "held_out");
   REQUIRE(splits["item/5"] == "validation");
   REQUIRE(splits["item/6"] == "train");
+  // No group is in two splits, or the set would be refused.
+  REQUIRE(groups["item/3"] == groups["item/4"]);
+  REQUIRE(groups["item/5"] != groups["item/6"]);
+  REQUIRE(Set()->group(groups["item/6"]) == groups["item/6"]);
 }
 
 TEST_CASE_METHOD(Fixture, "companions that their own set holds out are not learnt from") {
