@@ -40,10 +40,9 @@ absl::StatusOr<HeadChoice> ChoiceOf(const Recipe& recipe, int64_t class_count) {
         if (class_count == 0) {
           return absl::InvalidArgumentError(absl::StrCat(
               "the objective ", objective->name,
-              " needs soft labels of regions, and the corpora carry none, or of different numbers "
-              "of "
-              "classes; give its share to mrfr, or take region files or npz files that have "
-              "them"));
+              " needs soft labels of regions, and the corpora carry none, or of different ",
+              "numbers of classes; give its share to mrfr, or take region files or npz files ",
+              "that have them"));
         }
         choice.class_count = class_count;
         break;
