@@ -60,15 +60,20 @@ EvaluationPool PoolOf(const MatrixItems& items, const Chosen& queries, const Cho
   return pool;
 }
 
-// Chosen captions ask for their images, and these for all of their captions.
+// Chosen captions ask for their images, and these for them: an image's other captions would be as
+// right, and are no candidates.
 EvaluationPool PoolOfCaptions(const MatrixItems& items, const Chosen& captions) {
-  const Chosen all(items.images.size(), true);
-  EvaluationPool pool = PoolOf(items, Chosen(items.images.size()), all);
+  EvaluationPool pool;
+  pool.images.resize(items.images.size());
+  std::iota(pool.images.begin(), pool.images.end(), 0);
   Chosen asks(items.images.size());
   for (size_t c = 0; c < captions.size(); ++c) {
     if (!captions[c]) continue;
     asks[items.captions[c].image] = true;
     pool.caption_queries.push_back(static_cast<int>(c));
+  }
+  for (size_t c = 0; c < captions.size(); ++c) {
+    if (captions[c] || !asks[items.captions[c].image]) pool.captions.push_back(static_cast<int>(c));
   }
   for (size_t i = 0; i < asks.size(); ++i) {
     if (asks[i]) pool.image_queries.push_back(static_cast<int>(i));

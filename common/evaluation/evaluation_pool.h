@@ -9,10 +9,11 @@
 //                 VLDeformer (test_img_keys_1k).  Not comparable with the folds.
 //   distractors   queries are of the images that a file names, candidates are all: COCO-full and
 //                 Flickr-full of LightningDOT, 20k distractors of "Retrieve Fast, Rerank Smart"
-//   captions      queries are the captions that a file names, and the images that they are of,
-//                 candidates are all
-//   shared words  the same of the captions that share so many words with the text in their images:
-//                 table 3 of "scene-text aware" dual encoders
+//   captions      queries are the captions that a file names, and the images that they are of;
+//                 candidates are all but the other captions of these images, which would be right
+//                 too
+//   shared words  the same of the captions that share so many content words with the text in their
+//                 images: table 3 of "scene-text aware" dual encoders
 //   pools         those that a file names, each by itself and all averaged: whether pictures that
 //                 are nearly alike are told apart
 #ifndef SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_

@@ -67,8 +67,7 @@ double Quantile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<size_t>(std::max(rank, 1.0)) - 1];
 }
 
-void Add(const ScoreTiming& timing, int pairs, QueryTime* time) {
-  const double scored = pairs;
+void Add(const ScoreTiming& timing, double scored, QueryTime* time) {
   time->seconds += *timing.seconds_per_query * scored / timing.pairs_per_query;
   if (timing.extrapolated || scored != timing.pairs_per_query) time->computed = true;
   if (!timing.encoding_seconds.has_value()) {
@@ -120,7 +119,7 @@ ScoreTiming SaidTiming(double seconds_per_query, const MatrixItems& items) {
 
 absl::optional<QueryTime> TimeOfQuery(absl::Span<const ScoreTiming> retrieval,
                                       absl::Span<const ScoreTiming> rerank, int depth,
-                                      int image_count) {
+                                      double image_count) {
   const auto measured = [](const ScoreTiming& timing) {
     return timing.seconds_per_query.has_value();
   };
@@ -134,7 +133,7 @@ absl::optional<QueryTime> TimeOfQuery(absl::Span<const ScoreTiming> retrieval,
   for (const ScoreTiming& timing : retrieval) Add(timing, image_count, &time);
   const bool alone = depth == 0 && retrieval.size() == 1;
   if (alone && retrieval.front().pairs_per_query == image_count) time.spread = retrieval[0].spread;
-  for (const ScoreTiming& timing : rerank) Add(timing, std::min(depth, image_count), &time);
+  for (const ScoreTiming& timing : rerank) Add(timing, std::min<double>(depth, image_count), &time);
   return time;
 }
 

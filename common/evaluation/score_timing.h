@@ -72,11 +72,11 @@ struct QueryTime {
 };
 
 // `retrieval` and `rerank` are the matrices whose scores a stage adds up: one, or an ensemble.
-// Retrieval scores all `image_count` images, reranking `depth` of them (0: there is none).  Nothing
-// where one that is asked was not measured.
+// Retrieval scores `image_count` images, the pool's or the mean of some pools', reranking `depth`
+// of them (0: there is none).  Nothing where one that is asked was not measured.
 absl::optional<QueryTime> TimeOfQuery(absl::Span<const ScoreTiming> retrieval,
                                       absl::Span<const ScoreTiming> rerank, int depth,
-                                      int image_count);
+                                      double image_count);
 
 // The mean of several runs of one method, without a spread unless it is one.  REQUIRES: that there
 // is one.

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -18,6 +17,7 @@
 #include "common/base/clean_text.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
+#include "common/dataset/function_words.h"
 
 namespace sightline {
 namespace {
@@ -60,26 +60,6 @@ const std::vector<Detachment>& DetachmentsOf(int kind) {
       {},
   }};
   return (*rules)[kind];
-}
-
-// Of closed classes: nobody who reads them thinks of a thing, a deed or a property.
-constexpr absl::string_view kFunctionWords[] = {
-    "a",      "about",  "above",   "across", "after",  "against", "all",    "along", "am",
-    "an",     "and",    "any",     "are",    "around", "as",      "at",     "be",    "been",
-    "before", "behind", "being",   "below",  "beside", "between", "beyond", "both",  "but",
-    "by",     "can",    "could",   "do",     "does",   "down",    "each",   "for",   "from",
-    "had",    "has",    "have",    "he",     "her",    "here",    "him",    "his",   "i",
-    "if",     "in",     "into",    "is",     "it",     "its",     "may",    "me",    "might",
-    "must",   "my",     "near",    "next",   "no",     "not",     "of",     "off",   "on",
-    "one",    "or",     "our",     "out",    "over",   "past",    "she",    "so",    "some",
-    "than",   "that",   "the",     "their",  "them",   "then",    "there",  "these", "they",
-    "this",   "those",  "through", "to",     "toward", "towards", "two",    "under", "up",
-    "us",     "was",    "we",      "were",   "what",   "which",   "while",  "who",   "will",
-    "with",   "would",  "you",     "your",   "three",  "four",    "five",   "six",   "seven",
-    "eight",  "nine",   "ten"};
-
-bool IsFunctionWord(absl::string_view word) {
-  return absl::c_linear_search(kFunctionWords, word) || absl::ascii_isdigit(word[0]);
 }
 
 // A file of WordNet by its lines; those of the licence, which begin with spaces, are passed over.
@@ -271,7 +251,8 @@ std::string WordNet::LemmaOf(const std::string& word, int kind) const {
 }
 
 void WordNet::Understand(CaptionWord* word) const {
-  if (word->text.empty() || IsFunctionWord(word->text)) return;
+  const std::string& text = word->text;
+  if (text.empty() || absl::ascii_isdigit(text[0]) || IsFunctionWord(text)) return;
   std::pair<int64_t, int> most = {-1, -1};
   for (int kind = 0; kind < 4; ++kind) {
     const Kind& own = kinds_[kind];

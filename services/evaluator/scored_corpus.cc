@@ -12,6 +12,7 @@
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
 #include "common/dataset/caption_rule.h"
+#include "common/dataset/function_words.h"
 #include "common/dataset/open_corpus.h"
 #include "common/evaluation/corpus_scores.h"
 
@@ -92,8 +93,11 @@ void CountSharedWords(const PairCorpus& pairs, const PictureNotes& notes, Matrix
     const WordSet& in_picture = notes.at(pairs.item_id(pairs.picture_of(i))).words;
     WordSet words;
     AddWords(pairs.caption(i), &words);
+    const bool english = items->captions[i].language == "en";
     int shared = 0;
-    for (const std::string& word : words) shared += static_cast<int>(in_picture.count(word));
+    for (const std::string& word : words) {
+      if (in_picture.count(word) > 0 && !(english && IsFunctionWord(word))) ++shared;
+    }
     items->captions[i].shared_words = shared;
   }
 }

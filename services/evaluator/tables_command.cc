@@ -1,5 +1,6 @@
 #include "services/evaluator/tables_command.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -7,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "common/base/compute_pool.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
@@ -51,6 +53,7 @@ class TablesRun {
     RETURN_IF_ERROR(Read());
     err << PoolsNote(plan_.protocol, items_);
     ASSIGN_OR_RETURN(const std::vector<TablePart> parts, MakeParts());
+    TakeSearchedImages(parts.front().pools);
     TablesReport report = Begun(parts);
     std::vector<MethodOutcome> outcomes;
     progress_.Begin("ranking", "pools", static_cast<int64_t>(PoolCount(parts)));
@@ -83,8 +86,19 @@ class TablesRun {
     report.bootstrap = flags_.bootstrap;
     report.parts = parts;
     report.layouts = plan_.layouts;
-    report.image_count = static_cast<int>(items_.images.size());
+    report.searched_images = searched_images_;
     return report;
+  }
+
+  void TakeSearchedImages(absl::Span<const EvaluationPool> pools) {
+    std::vector<bool> stands(items_.images.size());
+    for (const EvaluationPool& pool : pools) {
+      searched_images_ +=
+          static_cast<double>(pool.images.size()) / static_cast<double>(pools.size());
+      for (const int image : pool.images) stands[image] = true;
+    }
+    encoded_share_ = static_cast<double>(std::count(stands.begin(), stands.end(), true)) /
+                     static_cast<double>(stands.size());
   }
 
   absl::Status Read() {
@@ -187,9 +201,13 @@ class TablesRun {
     const auto retrieval = timings_.find(run.retrieval), rerank = timings_.find(run.rerank);
     if (retrieval == timings_.end()) return absl::nullopt;
     if (method.depth > 0 && rerank == timings_.end()) return absl::nullopt;
-    return TimeOfQuery(retrieval->second,
-                       method.depth > 0 ? rerank->second : std::vector<ScoreTiming>(), method.depth,
-                       static_cast<int>(items_.images.size()));
+    absl::optional<QueryTime> time = TimeOfQuery(
+        retrieval->second, method.depth > 0 ? rerank->second : std::vector<ScoreTiming>(),
+        method.depth, searched_images_);
+    if (time.has_value() && time->encoding_seconds.has_value()) {
+      *time->encoding_seconds *= encoded_share_;
+    }
+    return time;
   }
 
   absl::Status AddScores(const std::string& name, std::vector<ScoreMatrix> members) {
@@ -262,6 +280,8 @@ class TablesRun {
   ComputePool threads_;
   Progress progress_;
   MatrixItems items_;
+  double searched_images_ = 0;  // that a caption looks among, in the mean of pools
+  double encoded_share_ = 0;    // of all images, how many stand in a pool
   std::map<std::string, std::unique_ptr<ScoreFile>> files_;
   std::map<std::string, NamedScores> scores_;
   std::map<std::string, ScoreKind> kinds_;                   // of matrices whose files say it

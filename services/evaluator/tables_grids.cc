@@ -1,6 +1,7 @@
 #include "services/evaluator/tables_grids.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -132,8 +133,9 @@ TableGrid LanguageGrid(const TablesReport& report) {
 
 std::string TimeNote(const TablesReport& report) {
   if (!AnyTime(report)) return "";
-  std::string note = absl::StrCat("Times are of a caption that looks for all ",
-                                  WithThousands(report.image_count), " images of the matrices.");
+  const auto images = static_cast<int64_t>(std::llround(report.searched_images));
+  std::string note =
+      absl::StrCat("Times are of a caption that looks among ", WithThousands(images), " images.");
   const bool computed = std::any_of(
       report.rankings.begin(), report.rankings.end(),
       [](const Ranking& ranking) { return ranking.time.has_value() && ranking.time->computed; });

@@ -22,7 +22,7 @@ struct TablesReport {
   struct Ranking {
     std::string policy;  // "be", "be:ce"
     Method method;
-    // Of a caption, among all images of the matrices; nothing where it is not known.
+    // Of a caption, among the images of its pool; nothing where it is not known.
     absl::optional<QueryTime> time = absl::nullopt;
     int runs = 1;  // that its numbers are the mean of
     // What the reranking scores are; nothing without any.
@@ -39,7 +39,7 @@ struct TablesReport {
   std::vector<Ranking> rankings;
   std::vector<MethodRow> rows;              // of each ranking
   std::vector<const PaperLayout*> layouts;  // that its tables have; none: ours
-  int image_count = 0;                      // of the matrices
+  double searched_images = 0;               // that a caption looks among, in the mean of pools
 };
 
 // In each layout in turn.  In ours: for each part R@K, AR and rsum, then the other measures; then

@@ -1,6 +1,8 @@
 // Matrices that `scores` writes, as typed, and the tables that `tables` makes of them.
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -9,7 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/base/files.h"
+#include "common/dataset/function_words.h"
 #include "common/dataset/region_file.h"
 #include "common/evaluation/matrix_items.h"
 #include "common/evaluation/score_file.h"
@@ -68,6 +72,8 @@ class Fixture {
   }
   // In the order of the matrix's rows.
   std::string Image(int row) const { return images_[row]; }
+  // What a picture's caption shares with its text.
+  std::string Shared(const std::string& image) const { return shared_.at(image); }
   std::string out() const { return out_.str(); }
   std::string err() const { return err_.str(); }
 
@@ -85,6 +91,10 @@ class Fixture {
           // The last one is a distractor.
           if (place + 1 < kPictures) item.line.captions = {{"en", pairs.caption(place)}};
           item.line.ocr_tokens = ShownWords(pairs, place);
+          const std::string& caption = pairs.caption(place);
+          shared_[item.line.id] = place < kPictures / 3       ? ""
+                                  : place < 2 * kPictures / 3 ? caption.substr(0, caption.find(' '))
+                                                              : caption;
           item.line.split = place % 3 == 0 ? Split::kHeldOut : Split::kTrain;
           item.regions = pairs.ReadPicture(place)->regions;
           return absl::StatusOr<RegionFileItem>(std::move(item));
@@ -104,6 +114,7 @@ class Fixture {
   }
 
   std::vector<std::string> images_;
+  std::map<std::string, std::string> shared_;
   std::ostringstream out_, err_;
 };
 
@@ -252,17 +263,26 @@ TEST_CASE_METHOD(Fixture, "words that captions share with the text in their pict
   REQUIRE(Scores("embeddings") == kSuccess);
   const MatrixItems items = Items();
   REQUIRE(items.captions[0].shared_words == 0);
-  // Of two words that are one the second is no other.
+  REQUIRE(items.captions.size() == kPictures - 1);
   int counts[3] = {0, 0, 0};
-  for (const MatrixCaption& caption : items.captions) ++counts[*caption.shared_words];
-  REQUIRE(counts[0] == kPictures / 3);
-  REQUIRE(counts[1] >= kPictures / 3);
-  REQUIRE(counts[2] > 0);
-  REQUIRE(counts[0] + counts[1] + counts[2] == kPictures - 1);
+  for (const MatrixCaption& caption : items.captions) {
+    INFO(Shared(items.images[caption.image]));
+    // Of two words that are one the second is no other.
+    std::set<std::string> shared;
+    for (const auto word :
+         absl::StrSplit(Shared(items.images[caption.image]), ' ', absl::SkipEmpty())) {
+      if (!IsFunctionWord(word)) shared.emplace(word);
+    }
+    REQUIRE(*caption.shared_words == static_cast<int>(shared.size()));
+    ++counts[shared.size()];
+  }
+  for (const int count : counts) REQUIRE(count > 0);
   REQUIRE(Run("tables",
               {"--pairs", dir.File("pairs.jsonl"), "--matrix", "be=" + dir.File("embeddings.npy"),
                "--protocol", "shared_words:0", "--resamples", "100"}) == kSuccess);
-  REQUIRE(absl::StartsWith(out(), "shared_words:0: 10 captions look for 30 images, 10 images for"));
+  REQUIRE(absl::StartsWith(
+      out(), absl::StrCat("shared_words:0: ", counts[0], " captions look for 30 images, ",
+                          counts[0], " images for ", kPictures - 1)));
 }
 
 TEST_CASE_METHOD(Fixture,

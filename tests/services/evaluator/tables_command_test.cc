@@ -79,6 +79,28 @@ TEST_CASE("protocols choose who takes part") {
   REQUIRE(absl::StrContains(coco.err, "not 2 with 4"));
 }
 
+TEST_CASE("times are of the images that a caption looks among, and of what has to be encoded") {
+  const TableFiles files;
+  files.Put("be.npy.json", R"({"seconds_per_query": 0.5, "encoding_seconds": 3})");
+  const auto times = [&](const std::string& protocol) {
+    const TablesRan ran =
+        files.Run({"--protocol", protocol, "--policies", "be", "--layout", "vldeformer"});
+    INFO(ran.err);
+    REQUIRE_THAT(ran.out,
+                 Catch::Contains(protocol == "whole" || absl::StartsWith(protocol, "distractors:")
+                                     ? "looks among 2 images"
+                                     : "looks among 1 images"));
+    const std::vector<std::string> cells = absl::StrSplit(RowOf(ran, "be"), ' ');
+    return absl::StrCat(cells[cells.size() - 2], " ", cells.back());
+  };
+  REQUIRE(times("whole") == "0.5 5");
+  // Four captions look among one image each; both are encoded.
+  REQUIRE(times("folds:2") == "0.25* 4*");
+  // Two captions among one image, which alone is encoded; among both.
+  REQUIRE(times("list:" + files.Path("a.tsv")) == "0.25* 2*");
+  REQUIRE(times("distractors:" + files.Path("a.tsv")) == "0.5 4");
+}
+
 TEST_CASE("each language has its table, and all of them Meta-Ave") {
   const TableFiles files;
   for (const char* languages : {"each", "de,en"}) {

@@ -165,7 +165,7 @@ TEST_CASE("times stand beside recall where they are known, and with a star where
   REQUIRE(row("be", {"--seconds", "be=0.25"}) == "0.25 4");
   const TablesRan both = files.Run({"--ensemble", "both=be+ce", "--policies", "both"});
   REQUIRE_THAT(both.out, Catch::Contains(" 21*\n") &&
-                             Catch::Contains("Times are of a caption that looks for all 2 images"));
+                             Catch::Contains("Times are of a caption that looks among 2 images."));
 }
 
 }  // namespace
