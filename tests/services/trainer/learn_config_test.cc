@@ -1,9 +1,14 @@
 #include "services/trainer/learn_config.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/files.h"
 #include "tests/support/catch.h"
 
@@ -158,23 +163,110 @@ tasks:
   REQUIRE(absl::StrContains(Problems(kPlaces), "tasks"));
 }
 
-TEST_CASE("every recipe of the folder is one") {
-  const auto names = ListDirectory("services/trainer/recipes");
-  REQUIRE(names.ok());
-  int recipes = 0;
-  for (const std::string& name : *names) {
-    INFO(name);
-    auto file = ConfigFile::Load("services/trainer/recipes/" + name);
-    REQUIRE(file.ok());
-    LearnOverrides overrides;
-    overrides.start = overrides.out = overrides.store = "x";
-    overrides.corpora = {"regions:a", "regions:b", "regions:c", "regions:d"};
-    const auto config = ReadLearnConfig(&*file, overrides);
-    INFO(config.status().ToString());
-    REQUIRE(config.ok());
-    ++recipes;
+// One of services/trainer/recipes.
+Recipe PaperRecipe(const std::string& name) {
+  INFO(name);
+  auto file = ConfigFile::Load("services/trainer/recipes/" + name);
+  REQUIRE(file.ok());
+  LearnOverrides overrides;
+  overrides.start = overrides.out = overrides.store = "x";
+  overrides.corpora = {"regions:a", "regions:b", "regions:c", "regions:d"};
+  const auto config = ReadLearnConfig(&*file, overrides);
+  INFO(config.status().ToString());
+  REQUIRE(config.ok());
+  return config->recipe;
+}
+
+// What a paper, or where it is silent its released code, says of a run.
+struct PaperNumbers {
+  std::string recipe;
+  std::string objectives;  // with shares where there are several
+  int64_t steps, warmup_steps;
+  double peak;
+  double beta2, epsilon, weight_decay, clip_norm;
+  int64_t batch, batch_rows, accumulation;
+};
+
+const PaperNumbers kPaperNumbers[] = {
+    {"lightningdot.yaml", "cmr", 22656, 2266, 1e-5, 0.98, 1e-6, 0.01, 2, 96, 0, 1},
+    {"lightningdot_pretrain.yaml",
+     "cmr 16, mlm 8, mrfr 4, mrc_kl 4, cmr 16, mlm 12, mrfr 6, mrc_kl 6, "
+     "cmr 16, mlm 12, mrfr 6, mrc_kl 6, cmr 16, mlm 8, mrfr 4, mrc_kl 4",
+     300'000, 10'000, 5e-5, 0.98, 1e-6, 0.01, 5, 96, 10'240, 48},
+    {"m3p.yaml", "pairwise", 100'000, 4000, 5e-5, 0.98, 1e-8, 0, 5, 24, 0, 4},
+    {"oscar.yaml", "pairwise", 132'758, 0, 2e-5, 0.999, 1e-8, 0.05, 1, 128, 0, 1},
+    {"oscar_pretrain.yaml", "mlm 1, matching 1", 2'000'000, 0, 5e-5, 0.999, 1e-8, 0.05, 10, 768, 0,
+     1},
+    {"retrieve_fast_bi.yaml", "hinge", 30'000, 0, 5e-5, 0.999, 1e-6, 0.05, 1, 128, 0, 1},
+    {"retrieve_fast_cross.yaml", "pairwise", 100'000, 0, 2e-5, 0.999, 1e-6, 0.05, 1, 128, 0, 1},
+    {"retrieve_fast_joint.yaml", "hinge 1, pairwise 1", 60'000, 0, 2e-5, 0.999, 1e-6, 0.05, 1, 128,
+     0, 1},
+    {"scene_text_pretrain.yaml", "msm 1, cmr 2, mlm 1, mrfr 0.5, mrc_kl 0.5", 300'000, 10'000, 5e-5,
+     0.98, 1e-6, 0.01, 5, 96, 4096, 6},
+    {"sgraf.yaml", "matrix_hinge", 45'320, 0, 2e-4, 0.999, 1e-8, 0, 2, 128, 0, 1},
+    {"uniter.yaml", "sigmoid_hinge", 20'000, 2000, 5e-5, 0.98, 1e-6, 0.01, 2, 1280, 0, 1},
+    {"uniter_hard.yaml", "sigmoid_hinge", 5000, 500, 5e-5, 0.98, 1e-6, 0.01, 2, 128, 0, 1},
+    {"uniter_pretrain.yaml", "matching 16, mlm 8, mrfr 4, mrc_kl 4", 200'000, 10'000, 5e-5, 0.98,
+     1e-6, 0.01, 5, 96, 10'240, 48},
+    {"vldeformer.yaml", "decomposed", 22'126, 200, 5e-5, 0.999, 1e-8, 1e-4, 1, 1024, 0, 1},
+};
+
+TEST_CASE("every recipe of the folder has its paper's numbers") {
+  std::vector<std::string> known;
+  for (const PaperNumbers& paper : kPaperNumbers) {
+    const Recipe recipe = PaperRecipe(paper.recipe);
+    INFO(paper.recipe);
+    known.push_back(paper.recipe);
+    std::vector<std::string> objectives;
+    for (const TaskRecipe& task : recipe.tasks) {
+      objectives.push_back(recipe.tasks.size() == 1
+                               ? task.objective
+                               : absl::StrCat(task.objective, " ", task.share));
+      REQUIRE(task.batch_rows == paper.batch_rows);
+      if (paper.batch_rows == 0) REQUIRE(task.batch == paper.batch);
+    }
+    REQUIRE(absl::StrJoin(objectives, ", ") == paper.objectives);
+    REQUIRE(recipe.steps == paper.steps);
+    REQUIRE(recipe.accumulation == paper.accumulation);
+    REQUIRE(recipe.rate.peak == paper.peak);
+    REQUIRE(recipe.rate.warmup_steps == paper.warmup_steps);
+    REQUIRE(recipe.rate.final_share == 0);
+    REQUIRE(recipe.adamw.beta1 == 0.9);
+    REQUIRE(recipe.adamw.beta2 == paper.beta2);
+    REQUIRE(recipe.adamw.epsilon == paper.epsilon);
+    REQUIRE(recipe.adamw.weight_decay == paper.weight_decay);
+    REQUIRE(recipe.adamw.clip_norm == paper.clip_norm);
+    const bool sgraf = paper.recipe == "sgraf.yaml";
+    REQUIRE(recipe.dropout == (sgraf ? -1 : 0.1));
   }
-  REQUIRE(recipes == 14);
+  auto names = ListDirectory("services/trainer/recipes");
+  REQUIRE(names.ok());
+  std::sort(names->begin(), names->end());
+  REQUIRE(*names == known);
+}
+
+TEST_CASE("what is each paper's own stands in its recipe") {
+  const Recipe sgraf = PaperRecipe("sgraf.yaml"), deformer = PaperRecipe("vldeformer.yaml");
+  REQUIRE(sgraf.rate.decay == DecayShape::kStep);
+  REQUIRE(sgraf.rate.drop_every == 33'990);
+  REQUIRE(sgraf.rate.drop_factor == 0.1);
+  REQUIRE(sgraf.tasks[0].margin == 0.2);
+  REQUIRE(sgraf.tasks[0].wrong_pairs == WrongPairs::kHardest);
+  REQUIRE(deformer.rate.decay == DecayShape::kCosine);
+  REQUIRE(deformer.tasks[0].temperature == 0.005);
+  REQUIRE(deformer.tasks[0].made_wrong == MadeWrong::kBoth);
+  REQUIRE(PaperRecipe("retrieve_fast_bi.yaml").tasks[0].margin == 0.1);
+  REQUIRE(PaperRecipe("retrieve_fast_joint.yaml").order == TaskOrder::kInTurn);
+  REQUIRE(PaperRecipe("uniter.yaml").tasks[0].margin == 0.2);
+  REQUIRE(PaperRecipe("uniter.yaml").tasks[0].candidates == 3);
+  const TaskRecipe hard = PaperRecipe("uniter_hard.yaml").tasks[0];
+  REQUIRE(hard.mined_from == 399);
+  REQUIRE(hard.candidates == 32);
+  REQUIRE(PaperRecipe("m3p.yaml").tasks[0].candidates == 4);
+  for (const TaskRecipe& task : PaperRecipe("scene_text_pretrain.yaml").tasks) {
+    REQUIRE(task.co_mask == (task.objective == "mlm"));
+    REQUIRE((task.other_tower == GlobalVector::kAdd) == (task.objective != "cmr"));
+  }
 }
 
 }  // namespace
