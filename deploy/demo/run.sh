@@ -28,7 +28,7 @@ root=$(cd "$demo/../.." && pwd)
 . "$demo/fleet.sh"
 
 readonly cache=${HOME:-/root}/.cache/sightline
-readonly wanted_hits=40
+readonly wanted_hits=44
 readonly shard_count=2
 readonly targets=(//services/corpus_encoder //services/evaluator //services/index_search
   //services/query_encoder //services/reranker //services/router //services/sightlinectl)
