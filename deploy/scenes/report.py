@@ -3,6 +3,7 @@
 KEPT = ["r_at_1", "r_at_5", "r_at_10", "r_at_20", "mrr"]
 DIRECTIONS = ["text_to_image", "image_to_text"]
 ARROWS = {"text_to_image": "T→I", "image_to_text": "I→T"}
+COMPUTED = "*"
 EQUAL = 2  # points, within which an interval lies whose difference is called none
 
 
@@ -32,6 +33,8 @@ def shortened(by_reference, policies):
                 if key in method})
             if "time" in method:
                 kept["seconds_per_query"] = method["time"]["seconds_per_query"]
+                if method["time"]["computed"]:
+                    kept["computed"] = True
             for direction in DIRECTIONS:
                 own = method[direction]
                 into = kept.setdefault(direction, {"queries": own["query_count"], "minus": {}})
@@ -95,7 +98,8 @@ def gain(numbers):
 
 
 def part_table(part, methods, directions):
-    """R@1 each way with intervals and its difference to each reference, and R@20 of texts."""
+    """R@1 each way with intervals and its difference to each reference, R@20 of texts, and what a
+    text takes, with a star where a stage was timed with another number of pairs."""
     references = sorted({r for m in methods for d in DIRECTIONS for r in m[d]["minus"]})
     columns = [part]
     for direction in directions:
@@ -110,7 +114,8 @@ def part_table(part, methods, directions):
             cells += [gain(own["minus"].get(reference)) for reference in references]
         cells.append(f"{method['text_to_image']['r_at_20'][0]:.1f}")
         seconds = method.get("seconds_per_query")
-        cells.append("" if seconds is None else f"{1000 * seconds:.3g}")
+        star = COMPUTED if method.get("computed") else ""
+        cells.append("" if seconds is None else f"{1000 * seconds:.3g}{star}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -77,7 +77,7 @@ elif words[0] == "tables":
     policies, methods = value("--policies").split(","), []
     for policy in policies:
         method = {"policy": policy, "depth": 20 if ":" in policy else 0,
-                  "time": {"seconds_per_query": .004}}
+                  "time": {"seconds_per_query": .004, "computed": ":" in policy}}
         if ":" in policy:
             method.update({"combination": "add_lambda", "lambda": .5})
         for direction in ("text_to_image", "image_to_text"):
@@ -191,6 +191,7 @@ class ClaimsTest(cases.Case):
                       text)
         self.assertIn("| be | 50.0 [40.0, 60.0] |  | +0.0 [-10.0, +10.0] |", text)
         self.assertIn("| 50.0 | 4 |", text)
+        self.assertIn("| 50.0 | 4* |", text)  # computed
         self.assertEqual(report.gain([0.1, -1.9, 2.0]), "+0.1 [-1.9, +2.0] =")
         self.assertIn("| bi | 7 | 0 min |", text)
 
