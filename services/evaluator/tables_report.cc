@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/evaluation/metrics.h"
 #include "services/evaluator/layout_grids.h"
+#include "services/evaluator/tables_cells.h"
 #include "services/evaluator/tables_grids.h"
 
 namespace sightline {
@@ -109,8 +110,8 @@ std::vector<std::string> CsvTitles() {
     }
     titles.push_back(absl::StrCat(direction, "_median_rank"));
   }
-  for (const absl::string_view last :
-       {"ar", "ar_low", "ar_high", "rsum", "seconds_per_query", "encoding_seconds", "computed"}) {
+  for (const absl::string_view last : {"ar", "ar_low", "ar_high", "rsum", "seconds_per_query",
+                                       "encoding_seconds", "seconds_with_encoding", "computed"}) {
     titles.emplace_back(last);
   }
   return titles;
@@ -150,6 +151,8 @@ std::vector<std::string> CsvRow(const TablesReport& report, size_t part, size_t 
   const bool encoding = time.has_value() && time->encoding_seconds.has_value();
   fields.push_back(time.has_value() ? absl::StrCat(time->seconds) : "");
   fields.push_back(encoding ? absl::StrCat(*time->encoding_seconds) : "");
+  const absl::optional<double> all = SecondsOfAll(report, part, ranking);
+  fields.push_back(all.has_value() ? absl::StrCat(*all) : "");
   fields.push_back(!time.has_value() ? "" : time->computed ? "1" : "0");
   return fields;
 }
@@ -202,6 +205,8 @@ std::string TablesJson(const TablesReport& report) {
     for (size_t m = 0; m < report.rankings.size(); ++m) {
       Json method = RankingJson(report.rankings[m]);
       method.update(PartJson(report.rows[m].parts[part]));
+      const absl::optional<double> all = SecondsOfAll(report, part, m);
+      if (all.has_value()) method["time"]["seconds_with_encoding"] = *all;
       table["methods"].push_back(std::move(method));
     }
     json["tables"].push_back(std::move(table));

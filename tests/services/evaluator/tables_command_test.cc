@@ -66,6 +66,11 @@ TEST_CASE("protocols choose who takes part") {
   // b costs a2 its first place.
   REQUIRE(row("distractors:" + files.Path("a.tsv")) ==
           "be - 100.0 100.0 100.0 50.0 100.0 100.0 91.7");
+  // a2 finds b before a; a finds b1 and b2 before it, and a1, which would be right, is not asked
+  // for.
+  files.Put("captions.tsv", "a2\n");
+  REQUIRE(row("captions:" + files.Path("captions.tsv")) ==
+          "be - 0.0 100.0 100.0 0.0 100.0 100.0 66.7");
   const TablesRan folds = files.Run({"--protocol", "folds:2", "--policies", "be"});
   REQUIRE(absl::StartsWith(folds.out, "folds:2, mean of 2 pools: 4 captions look for 1 images"));
   // Each by itself, then both together.
