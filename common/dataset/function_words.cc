@@ -6,19 +6,21 @@ namespace sightline {
 namespace {
 
 constexpr absl::string_view kFunctionWords[] = {
-    "a",      "about",  "above",   "across", "after",  "against", "all",    "along", "am",
-    "an",     "and",    "any",     "are",    "around", "as",      "at",     "be",    "been",
-    "before", "behind", "being",   "below",  "beside", "between", "beyond", "both",  "but",
-    "by",     "can",    "could",   "do",     "does",   "down",    "each",   "for",   "from",
-    "had",    "has",    "have",    "he",     "her",    "here",    "him",    "his",   "i",
-    "if",     "in",     "into",    "is",     "it",     "its",     "may",    "me",    "might",
-    "must",   "my",     "near",    "next",   "no",     "not",     "of",     "off",   "on",
-    "one",    "or",     "our",     "out",    "over",   "past",    "she",    "so",    "some",
-    "than",   "that",   "the",     "their",  "them",   "then",    "there",  "these", "they",
-    "this",   "those",  "through", "to",     "toward", "towards", "two",    "under", "up",
-    "us",     "was",    "we",      "were",   "what",   "which",   "while",  "who",   "will",
-    "with",   "would",  "you",     "your",   "three",  "four",    "five",   "six",   "seven",
-    "eight",  "nine",   "ten"};
+    "a",       "about",  "above",  "across",  "after",   "against", "all",     "along",  "am",
+    "an",      "and",    "any",    "are",     "around",  "as",      "at",      "be",     "because",
+    "been",    "before", "behind", "being",   "below",   "beside",  "between", "beyond", "both",
+    "but",     "by",     "can",    "could",   "do",      "does",    "down",    "during", "each",
+    "eight",   "five",   "for",    "four",    "from",    "had",     "has",     "have",   "he",
+    "her",     "here",   "him",    "his",     "how",     "i",       "if",      "in",     "inside",
+    "into",    "is",     "it",     "its",     "may",     "me",      "might",   "must",   "my",
+    "near",    "next",   "nine",   "no",      "not",     "of",      "off",     "on",     "one",
+    "onto",    "or",     "our",    "out",     "outside", "over",    "past",    "seven",  "she",
+    "since",   "six",    "so",     "some",    "such",    "ten",     "than",    "that",   "the",
+    "their",   "them",   "then",   "there",   "these",   "they",    "this",    "those",  "three",
+    "through", "to",     "toward", "towards", "two",     "under",   "until",   "up",     "upon",
+    "us",      "was",    "we",     "were",    "what",    "when",    "where",   "which",  "while",
+    "who",     "whose",  "why",    "will",    "with",    "within",  "without", "would",  "yet",
+    "you",     "your"};
 
 }  // namespace
 

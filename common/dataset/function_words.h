@@ -6,8 +6,8 @@
 
 namespace sightline {
 
-// Articles, pronouns, prepositions, conjunctions, auxiliaries and numerals to ten; `word` in lower
-// case.
+// Articles, pronouns, prepositions, conjunctions, auxiliaries, quantifiers, numerals to ten, and
+// adverbs that only point or deny; `word` in lower case.
 bool IsFunctionWord(absl::string_view word);
 
 }  // namespace sightline

@@ -119,7 +119,7 @@ ScoreTiming SaidTiming(double seconds_per_query, const MatrixItems& items) {
 
 absl::optional<QueryTime> TimeOfQuery(absl::Span<const ScoreTiming> retrieval,
                                       absl::Span<const ScoreTiming> rerank, int depth,
-                                      double image_count) {
+                                      int image_count) {
   const auto measured = [](const ScoreTiming& timing) {
     return timing.seconds_per_query.has_value();
   };
@@ -133,8 +133,31 @@ absl::optional<QueryTime> TimeOfQuery(absl::Span<const ScoreTiming> retrieval,
   for (const ScoreTiming& timing : retrieval) Add(timing, image_count, &time);
   const bool alone = depth == 0 && retrieval.size() == 1;
   if (alone && retrieval.front().pairs_per_query == image_count) time.spread = retrieval[0].spread;
-  for (const ScoreTiming& timing : rerank) Add(timing, std::min<double>(depth, image_count), &time);
+  for (const ScoreTiming& timing : rerank) Add(timing, std::min(depth, image_count), &time);
   return time;
+}
+
+absl::optional<QueryTime> TimeInPools(absl::Span<const ScoreTiming> retrieval,
+                                      absl::Span<const ScoreTiming> rerank, int depth,
+                                      absl::Span<const AskingCaptions> pools) {
+  absl::optional<QueryTime> first = TimeOfQuery(retrieval, rerank, depth, pools.front().images);
+  const bool alike = std::all_of(pools.begin(), pools.end(), [&](const AskingCaptions& pool) {
+    return pool.images == pools.front().images;
+  });
+  if (alike || !first.has_value()) return first;
+  QueryTime mean = *first;
+  mean.spread.reset();
+  mean.seconds = 0;
+  double captions = 0;
+  for (const AskingCaptions& pool : pools) {
+    const absl::optional<QueryTime> time = TimeOfQuery(retrieval, rerank, depth, pool.images);
+    const auto own = static_cast<double>(pool.captions);
+    mean.seconds += own * time->seconds;
+    mean.computed = mean.computed || time->computed;
+    captions += own;
+  }
+  mean.seconds /= captions;
+  return mean;
 }
 
 QueryTime MeanTime(absl::Span<const QueryTime> runs) {

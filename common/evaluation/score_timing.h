@@ -72,11 +72,22 @@ struct QueryTime {
 };
 
 // `retrieval` and `rerank` are the matrices whose scores a stage adds up: one, or an ensemble.
-// Retrieval scores `image_count` images, the pool's or the mean of some pools', reranking `depth`
-// of them (0: there is none).  Nothing where one that is asked was not measured.
+// Retrieval scores all `image_count` images, reranking `depth` of them (0: there is none).  Nothing
+// where one that is asked was not measured.
 absl::optional<QueryTime> TimeOfQuery(absl::Span<const ScoreTiming> retrieval,
                                       absl::Span<const ScoreTiming> rerank, int depth,
-                                      double image_count);
+                                      int image_count);
+
+// A pool: how many captions ask in it, and among how many images they look.
+struct AskingCaptions {
+  int64_t captions = 0;
+  int images = 0;
+};
+
+// The same in the mean of all captions of some pools.  REQUIRES: that there is one.
+absl::optional<QueryTime> TimeInPools(absl::Span<const ScoreTiming> retrieval,
+                                      absl::Span<const ScoreTiming> rerank, int depth,
+                                      absl::Span<const AskingCaptions> pools);
 
 // The mean of several runs of one method, without a spread unless it is one.  REQUIRES: that there
 // is one.

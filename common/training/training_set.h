@@ -124,7 +124,7 @@ class TrainingSet {
   const uint8_t* pictures() const { return pictures_; }
 
   TrainingUse use(int64_t row) const { return static_cast<TrainingUse>(split_[row]); }
-  // Row of the smallest id among the row's near duplicates; the row itself if it has none.
+  // The first row of its near duplicates in its split; the row itself if it has none.
   // Groups keep splits apart and are good for nothing else: each member is like some other
   // one, not like all, so that a group may hold hundreds of different pictures.
   int64_t group(int64_t row) const { return group_[row]; }

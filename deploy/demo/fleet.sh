@@ -105,7 +105,7 @@ start_router() {
   await_port router
 }
 
-# Until the router knows both indexes.
+# Until servers hold all of both indexes.
 await_ready() {
   local i
   for ((i = 0; i < 300; ++i)); do

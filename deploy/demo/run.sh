@@ -8,7 +8,7 @@
 #   --images FOLDER  search the pictures below FOLDER instead
 #   --once           stop after the questions
 #   --check          ask the fifty questions of questions.jsonl instead of the dozen, say
-#                    how many were answered, and stop; 40 is enough
+#                    how many were answered, and stop; 44 are enough
 #   --state DIR      where store, configurations and logs live (default
 #                    ~/.cache/sightline/demo)
 #   --help           print this and stop

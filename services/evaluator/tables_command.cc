@@ -53,7 +53,7 @@ class TablesRun {
     RETURN_IF_ERROR(Read());
     err << PoolsNote(plan_.protocol, items_);
     ASSIGN_OR_RETURN(const std::vector<TablePart> parts, MakeParts());
-    TakeSearchedImages(parts.front().pools);
+    TakeAsking(parts.front().pools);
     TablesReport report = Begun(parts);
     std::vector<MethodOutcome> outcomes;
     progress_.Begin("ranking", "pools", static_cast<int64_t>(PoolCount(parts)));
@@ -86,15 +86,15 @@ class TablesRun {
     report.bootstrap = flags_.bootstrap;
     report.parts = parts;
     report.layouts = plan_.layouts;
-    report.searched_images = searched_images_;
+    report.asking = asking_;
     return report;
   }
 
-  void TakeSearchedImages(absl::Span<const EvaluationPool> pools) {
+  void TakeAsking(absl::Span<const EvaluationPool> pools) {
     std::vector<bool> stands(items_.images.size());
     for (const EvaluationPool& pool : pools) {
-      searched_images_ +=
-          static_cast<double>(pool.images.size()) / static_cast<double>(pools.size());
+      asking_.push_back({static_cast<int64_t>(pool.caption_queries.size()),
+                         static_cast<int>(pool.images.size())});
       for (const int image : pool.images) stands[image] = true;
     }
     encoded_share_ = static_cast<double>(std::count(stands.begin(), stands.end(), true)) /
@@ -201,9 +201,9 @@ class TablesRun {
     const auto retrieval = timings_.find(run.retrieval), rerank = timings_.find(run.rerank);
     if (retrieval == timings_.end()) return absl::nullopt;
     if (method.depth > 0 && rerank == timings_.end()) return absl::nullopt;
-    absl::optional<QueryTime> time = TimeOfQuery(
+    absl::optional<QueryTime> time = TimeInPools(
         retrieval->second, method.depth > 0 ? rerank->second : std::vector<ScoreTiming>(),
-        method.depth, searched_images_);
+        method.depth, asking_);
     if (time.has_value() && time->encoding_seconds.has_value()) {
       *time->encoding_seconds *= encoded_share_;
     }
@@ -280,8 +280,8 @@ class TablesRun {
   ComputePool threads_;
   Progress progress_;
   MatrixItems items_;
-  double searched_images_ = 0;  // that a caption looks among, in the mean of pools
-  double encoded_share_ = 0;    // of all images, how many stand in a pool
+  std::vector<AskingCaptions> asking_;  // of each pool
+  double encoded_share_ = 0;            // of all images, how many stand in a pool
   std::map<std::string, std::unique_ptr<ScoreFile>> files_;
   std::map<std::string, NamedScores> scores_;
   std::map<std::string, ScoreKind> kinds_;                   // of matrices whose files say it

@@ -1,7 +1,6 @@
 #include "services/evaluator/tables_grids.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <utility>
 
@@ -133,9 +132,15 @@ TableGrid LanguageGrid(const TablesReport& report) {
 
 std::string TimeNote(const TablesReport& report) {
   if (!AnyTime(report)) return "";
-  const auto images = static_cast<int64_t>(std::llround(report.searched_images));
-  std::string note =
-      absl::StrCat("Times are of a caption that looks among ", WithThousands(images), " images.");
+  int64_t images = 0;
+  bool alike = true;
+  for (const AskingCaptions& pool : report.asking) {
+    images += pool.images;
+    alike = alike && pool.images == report.asking.front().images;
+  }
+  images /= static_cast<int64_t>(report.asking.size());
+  std::string note = absl::StrCat("Times are of a caption that looks among ", WithThousands(images),
+                                  alike ? " images." : " images on average.");
   const bool computed = std::any_of(
       report.rankings.begin(), report.rankings.end(),
       [](const Ranking& ranking) { return ranking.time.has_value() && ranking.time->computed; });

@@ -39,7 +39,7 @@ struct TablesReport {
   std::vector<Ranking> rankings;
   std::vector<MethodRow> rows;              // of each ranking
   std::vector<const PaperLayout*> layouts;  // that its tables have; none: ours
-  double searched_images = 0;               // that a caption looks among, in the mean of pools
+  std::vector<AskingCaptions> asking;       // of each pool
 };
 
 // In each layout in turn.  In ours: for each part R@K, AR and rsum, then the other measures; then

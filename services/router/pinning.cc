@@ -25,6 +25,11 @@ Tally Count(const SetView& set, const std::string& generation) {
   return tally;
 }
 
+// By a live replica.
+bool HeldIn(const SetView& set, const std::string& generation) {
+  return Count(set, generation).ready > 0;
+}
+
 // The sets that have a part of `generation`, the shards first.
 std::vector<const SetView*> SetsOf(const IndexView& index, const GenerationView& generation) {
   std::vector<const SetView*> sets;
@@ -65,7 +70,7 @@ struct Fragment {
 
 Fragment FragmentOf(const IndexView& index, const std::string& generation,
                     const GenerationView& view) {
-  const auto held = [&](const SetView& set) { return Count(set, generation).ready > 0 ? 1 : 0; };
+  const auto held = [&](const SetView& set) { return HeldIn(set, generation) ? 1 : 0; };
   Fragment fragment{held(index.encoders), 0, view.reranked ? held(index.rerankers) : 0,
                     view.sequence};
   for (const SetView& shard : index.shards) fragment.shards += held(shard);
@@ -132,15 +137,14 @@ bool HeldWhole(const IndexView& index, const std::string& generation) {
 
 std::string NotHeld(const IndexView& index, const std::string& generation) {
   const auto found = index.generations.find(generation);
-  const auto held = [&](const SetView& set) { return Count(set, generation).ready > 0; };
   std::vector<std::string> parts;
   for (size_t i = 0; i < index.shards.size(); ++i) {
-    if (!held(index.shards[i])) parts.push_back(absl::StrCat("shard ", i));
+    if (!HeldIn(index.shards[i], generation)) parts.push_back(absl::StrCat("shard ", i));
   }
-  if (!held(index.encoders)) parts.push_back("the encoder");
+  if (!HeldIn(index.encoders, generation)) parts.push_back("the encoder");
   const bool reranked = found != index.generations.end() && found->second.reranked &&
                         !index.rerankers.replicas.empty();
-  if (reranked && !held(index.rerankers)) parts.push_back("the reranker");
+  if (reranked && !HeldIn(index.rerankers, generation)) parts.push_back("the reranker");
   return absl::StrJoin(parts, ", ");
 }
 

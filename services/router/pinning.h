@@ -44,9 +44,9 @@ struct IndexView {
 // count if the generation has a cross-encoder and there are any.
 bool HeldWhole(const IndexView& index, const std::string& generation);
 
-// What no live replica holds of `generation`, for people: "shard 1, the reranker".  Empty
-// if it is held whole by servers that are there, so that every request for it can be answered in
-// full.  Stricter than HeldWhole, where a set without live replicas does not stand in the way.
+// What no live replica holds of `generation`, for people: "shard 1, the reranker".  Empty if live
+// servers hold all of it that the index has servers for.  Stricter than HeldWhole, where a set
+// without live replicas does not stand in the way.
 std::string NotHeld(const IndexView& index, const std::string& generation);
 
 // The sets that have replicas, but none that is live.

@@ -21,7 +21,7 @@ namespace sightline {
 struct ListedItem {
   std::string item_id;
   Split split = Split::kTrain;
-  int64_t group = 0;  // row of the smallest id among its near duplicates
+  int64_t group = 0;  // the first row of its near duplicates in its split
   std::vector<CorpusCaption> captions;
 };
 

@@ -75,6 +75,25 @@ TEST_CASE("what was timed with some of its pairs is extrapolated") {
   REQUIRE_FALSE(Timing(R"({"seconds_per_query": 8, "extrapolated_from": 100})").extrapolated);
 }
 
+TEST_CASE("in several pools a caption takes what it takes in the mean of all captions") {
+  const ScoreTiming bi = Timing(R"({"seconds_per_query": 1, "encoding_seconds": 30})");
+  const ScoreTiming cross = Timing(R"({"seconds_per_query": 100})");
+  // 30 captions among 10 images, 10 among 50.
+  const auto unequal = *TimeInPools({bi}, {cross}, 20, {{30, 10}, {10, 50}});
+  REQUIRE(unequal.seconds == Approx((30 * (0.1 + 10) + 10 * (0.5 + 20)) / 40));
+  REQUIRE(unequal.encoding_seconds == absl::nullopt);
+  REQUIRE(unequal.computed);
+  REQUIRE(TimeInPools({bi}, {}, 0, {{30, 10}, {10, 50}})->encoding_seconds == 30);
+  REQUIRE_FALSE(TimeInPools({Timing("{}")}, {}, 0, {{30, 10}, {10, 50}}).has_value());
+  // Timed in folds: as it stands, however many there are.
+  const ScoreTiming fold = Timing(R"({"seconds_per_query": 1, "pairs_per_query": 10,
+      "query_seconds": {"mean": 1, "min": 1, "max": 1, "p95": 1, "p99_99": 1}})");
+  const std::vector<AskingCaptions> six(6, {50, 10});
+  REQUIRE(TimeInPools({fold}, {}, 0, six)->seconds == 1);
+  REQUIRE_FALSE(TimeInPools({fold}, {}, 0, six)->computed);
+  REQUIRE(TimeInPools({fold}, {}, 0, six)->spread.has_value());
+}
+
 TEST_CASE("what was not measured has no time, alone or as a stage") {
   const ScoreTiming known = Timing(R"({"seconds_per_query": 1})");
   const ScoreTiming unknown = Timing(R"({"encoding_seconds": 2})");

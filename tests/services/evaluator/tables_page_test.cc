@@ -28,7 +28,7 @@ MethodRow RowOf(double share, size_t parts) {
 struct Rig {
   explicit Rig(const std::vector<std::string>& languages = {""}) {
     report.protocol = "whole";
-    report.searched_images = 4;
+    report.asking = {{4, 4}};
     EvaluationPool pool;
     pool.images = {0, 1, 2, 3};
     pool.captions = {0, 1};

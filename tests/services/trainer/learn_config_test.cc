@@ -231,10 +231,14 @@ TEST_CASE("every recipe of the folder has its paper's numbers") {
     REQUIRE(recipe.rate.peak == paper.peak);
     REQUIRE(recipe.rate.warmup_steps == paper.warmup_steps);
     REQUIRE(recipe.rate.final_share == 0);
+    REQUIRE(recipe.rate.decay == (paper.recipe == "sgraf.yaml"        ? DecayShape::kStep
+                                  : paper.recipe == "vldeformer.yaml" ? DecayShape::kCosine
+                                                                      : DecayShape::kLinear));
     REQUIRE(recipe.adamw.beta1 == 0.9);
     REQUIRE(recipe.adamw.beta2 == paper.beta2);
     REQUIRE(recipe.adamw.epsilon == paper.epsilon);
     REQUIRE(recipe.adamw.weight_decay == paper.weight_decay);
+    if (paper.weight_decay > 0) REQUIRE(recipe.adamw.decays == DecayRule::kByName);
     REQUIRE(recipe.adamw.clip_norm == paper.clip_norm);
     const bool sgraf = paper.recipe == "sgraf.yaml";
     REQUIRE(recipe.dropout == (sgraf ? -1 : 0.1));
@@ -245,27 +249,73 @@ TEST_CASE("every recipe of the folder has its paper's numbers") {
   REQUIRE(*names == known);
 }
 
-TEST_CASE("what is each paper's own stands in its recipe") {
-  const Recipe sgraf = PaperRecipe("sgraf.yaml"), deformer = PaperRecipe("vldeformer.yaml");
-  REQUIRE(sgraf.rate.decay == DecayShape::kStep);
+TEST_CASE("of wrong pairs a recipe has as many, and on the sides, that its paper has") {
+  for (const char* name : {"oscar.yaml", "retrieve_fast_cross.yaml", "retrieve_fast_joint.yaml"}) {
+    const TaskRecipe pairs = PaperRecipe(name).tasks.back();
+    REQUIRE(pairs.candidates == 2);
+    REQUIRE(pairs.sides == WrongSides::kOne);
+    REQUIRE(pairs.text_negatives == 0.5);
+  }
+  const TaskRecipe plain = PaperRecipe("uniter.yaml").tasks[0];
+  REQUIRE(plain.margin == 0.2);
+  REQUIRE(plain.candidates == 3);
+  REQUIRE(plain.sides == WrongSides::kInTurn);
+  const TaskRecipe hard = PaperRecipe("uniter_hard.yaml").tasks[0];
+  REQUIRE(hard.margin == 0.2);
+  REQUIRE(hard.mined_from == 399);
+  REQUIRE(hard.candidates == 32);
+  REQUIRE(hard.sides == WrongSides::kByProblem);
+  const TaskRecipe m3p = PaperRecipe("m3p.yaml").tasks[0];
+  REQUIRE(m3p.candidates == 4);
+  REQUIRE(m3p.sides == WrongSides::kByProblem);
+  for (const char* name : {"oscar_pretrain.yaml", "uniter_pretrain.yaml"}) {
+    for (const TaskRecipe& task : PaperRecipe(name).tasks) {
+      if (task.objective != "matching") continue;
+      REQUIRE(task.wrong_share == 0.5);
+      REQUIRE(task.text_negatives == 0);
+    }
+  }
+}
+
+TEST_CASE("over a batch a recipe's losses are its paper's") {
+  for (const char* name : {"retrieve_fast_bi.yaml", "retrieve_fast_joint.yaml"}) {
+    REQUIRE(PaperRecipe(name).tasks[0].margin == 0.1);
+    REQUIRE(!PaperRecipe(name).tasks[0].counts_relatives);
+  }
+  REQUIRE(PaperRecipe("retrieve_fast_joint.yaml").order == TaskOrder::kInTurn);
+  REQUIRE(PaperRecipe("lightningdot.yaml").tasks[0].counts_relatives);
+  const Recipe sgraf = PaperRecipe("sgraf.yaml");
   REQUIRE(sgraf.rate.drop_every == 33'990);
   REQUIRE(sgraf.rate.drop_factor == 0.1);
   REQUIRE(sgraf.tasks[0].margin == 0.2);
   REQUIRE(sgraf.tasks[0].wrong_pairs == WrongPairs::kHardest);
-  REQUIRE(deformer.rate.decay == DecayShape::kCosine);
-  REQUIRE(deformer.tasks[0].temperature == 0.005);
-  REQUIRE(deformer.tasks[0].made_wrong == MadeWrong::kBoth);
-  REQUIRE(PaperRecipe("retrieve_fast_bi.yaml").tasks[0].margin == 0.1);
-  REQUIRE(PaperRecipe("retrieve_fast_joint.yaml").order == TaskOrder::kInTurn);
-  REQUIRE(PaperRecipe("uniter.yaml").tasks[0].margin == 0.2);
-  REQUIRE(PaperRecipe("uniter.yaml").tasks[0].candidates == 3);
-  const TaskRecipe hard = PaperRecipe("uniter_hard.yaml").tasks[0];
-  REQUIRE(hard.mined_from == 399);
-  REQUIRE(hard.candidates == 32);
-  REQUIRE(PaperRecipe("m3p.yaml").tasks[0].candidates == 4);
-  for (const TaskRecipe& task : PaperRecipe("scene_text_pretrain.yaml").tasks) {
-    REQUIRE(task.co_mask == (task.objective == "mlm"));
-    REQUIRE((task.other_tower == GlobalVector::kAdd) == (task.objective != "cmr"));
+  REQUIRE(sgraf.tasks[0].counts_relatives);
+  const TaskRecipe decomposed = PaperRecipe("vldeformer.yaml").tasks[0];
+  REQUIRE(decomposed.temperature == 0.005);
+  REQUIRE(decomposed.unit == EpochUnit::kPictures);
+  REQUIRE(decomposed.counts_relatives);
+  REQUIRE(decomposed.made_wrong == MadeWrong::kBoth);
+  REQUIRE(decomposed.replaced_kinds == ReplacedKinds::kAll);
+  REQUIRE(decomposed.replaced_words == 0.5);
+  REQUIRE(decomposed.replaced_regions == 0.5);
+}
+
+TEST_CASE("what is hidden is told by the other tower, of each corpus by its own shares") {
+  for (const char* name : {"lightningdot_pretrain.yaml", "scene_text_pretrain.yaml"}) {
+    const bool scene_text = std::string(name) == "scene_text_pretrain.yaml";
+    int64_t place = 0;
+    for (const TaskRecipe& task : PaperRecipe(name).tasks) {
+      INFO(name << " " << place);
+      const bool retrieval = task.objective == "cmr";
+      REQUIRE(task.counts_relatives == retrieval);
+      REQUIRE(task.other_tower == (retrieval ? GlobalVector::kNone : GlobalVector::kAdd));
+      REQUIRE(task.word_table == WordTable::kImage);
+      REQUIRE(task.classes == ClassReduction::kSum);
+      REQUIRE(task.masked_share == 0.15);
+      REQUIRE(task.co_mask == (scene_text && task.objective == "mlm"));
+      REQUIRE(task.corpus == (scene_text ? 0 : 1 + place / 4));
+      ++place;
+    }
   }
 }
 
