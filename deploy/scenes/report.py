@@ -206,5 +206,6 @@ def tables(rows):
         return "there are no results yet\n"
     return ("Of one seed: intervals of 95 % are over families of pictures, not over runs. \"=\": the "
             f"difference lies within {EQUAL} points; else \">\" and \"<\": it is above or below 0; "
-            "without a sign: nobody knows. A claim is open where its interval says neither.\n\n" +
+            "without a sign: nobody knows. A claim is open where its interval says neither. "
+            f"{COMPUTED}: a stage was timed with another number of pairs.\n\n" +
             text)
