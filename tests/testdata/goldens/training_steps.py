@@ -5,11 +5,11 @@
 
 Writes FOLDER/training.json, the objective, the optimiser's numbers and what came out (and, of a
 folder that has no network, whose network and case it learns with, what its bundle's manifest says
-besides, and what its weights' names begin with that go), and FOLDER/training.safetensors: of five tensors the gradient of each step ("gradient 1/NAME"),
-before clipping, and what three steps changed ("change/NAME"); and of norms over a batch their
-running statistics then ("running/NAME").  Names are those of a bundle's
-weights.  Networks are written out here again, from the papers, sequence by sequence: nothing is
-shared with what is tested.
+besides, and what its weights' names begin with that go), and FOLDER/training.safetensors: of five
+tensors the gradient of each step ("gradient 1/NAME"), before clipping, and what three steps changed
+("change/NAME"); and of norms over a batch their running statistics then ("running/NAME").  Names
+are those of a bundle's weights.  Networks are written out here again, from the papers, sequence by
+sequence: nothing is shared with what is tested.
 """
 import json
 import math
@@ -633,10 +633,9 @@ def write_golden(folder):
     schedule, rates = recipe["rates"]
     said = {part: recipe[part] for part in ("of", "manifest", "without") if part in recipe}
     said |= {"objective": recipe["objective"][0], "beta1": 0.9, "beta2": recipe["beta2"],
-            "epsilon": recipe["epsilon"], "weight_decay": recipe["decay"],
-            "clip_norm": recipe["clip"], "schedule": schedule, "rates": rates,
-            "losses": losses,
-            "gradient_norms": norms, "tensors": recipe["tensors"]}
+             "epsilon": recipe["epsilon"], "weight_decay": recipe["decay"],
+             "clip_norm": recipe["clip"], "schedule": schedule, "rates": rates,
+             "losses": losses, "gradient_norms": norms, "tensors": recipe["tensors"]}
     (folder / "training.json").write_text(json.dumps(said, indent=1) + "\n")
     print(folder.name, said["objective"], "losses", losses, "norms", norms)
 
