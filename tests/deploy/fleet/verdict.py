@@ -63,6 +63,7 @@ class Second:
     failed: int = 0
     degraded: int = 0
     slowest: float = 0.0  # seconds until the last of them was answered
+    reasons: tuple = ()  # why answers were degraded
     generations: dict = field(default_factory=dict)  # name -> answers
 
 
@@ -73,7 +74,8 @@ def seconds_of(report):
     for second in report["result"]["seconds"]:
         tally = second["tally"]
         found.append(Second(started + second["second"], tally["count"], tally["count"] - tally["ok"],
-                            tally["degraded"], tally["latency"].get("max_ns", 0) / 1e9, tally["generations"]))
+                            tally["degraded"], tally["latency"].get("max_ns", 0) / 1e9,
+                            tuple(sorted(tally["degraded_reasons"])), tally["generations"]))
     return found
 
 
@@ -108,7 +110,7 @@ def misses(seconds, run):
         when = during(second, run.windows)
         found["failed", when] += second.failed
         if not any(lack.excuses(second) for lack in run.lacks):
-            found["degraded", when] += second.degraded
+            found[f"degraded ({', '.join(second.reasons)})", when] += second.degraded
         for name in second.generations.keys() - published(second.at, run):
             found[f"of generation {name}, which was not published,", when] += second.generations[name]
     return +found

@@ -23,6 +23,7 @@ def report(seconds=(), codes=None, wrong=False, generation="fewer", slowest=0.5)
             "total": {"codes": codes or {"OK": 9}},
             "seconds": [{"second": number, "tally": {"count": asked, "ok": ok, "degraded": degraded,
                                                      "latency": {"max_ns": slowest * 1e9} if asked else {},
+                                                     "degraded_reasons": {"DEPTH_REDUCED": degraded, "SHARDS_MISSING": 1} if degraded else {},
                                                      "generations": {generation: ok} if ok else {}}}
                         for number, asked, ok, degraded in seconds],
         }}
@@ -74,7 +75,8 @@ class VerdictTest(cases.Case):
         for second, good in ((5, False), (15, False), (39, False), (40, True), (48, True), (49, False), (56, False)):
             self.assertEqual(problems(report([(second, 4, 4, 2)])) == [], good, second)
         self.assertEqual(problems(report([(38, 4, 4, 2)], slowest=2.1)), [])
-        self.assertEqual(problems(report([(45, 4, 4, 2)]), lacks=[]), ["2 degraded during: kill reranker"])
+        self.assertEqual(problems(report([(45, 4, 4, 2)]), lacks=[]),
+                         ["2 degraded (DEPTH_REDUCED, SHARDS_MISSING) during: kill reranker"])
 
     def test_a_replica_may_be_missing_only_where_that_was_meant(self):
         self.assertEqual(problems(lacks=[Lack("reranker", "reranker", START + 11, START + 12.5)]),
