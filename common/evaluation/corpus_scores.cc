@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <limits>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
 #include "common/dataset/corpus.h"
@@ -24,7 +26,7 @@ namespace {
 constexpr int64_t kTextsAtOnce = 512;
 constexpr int64_t kPicturesAtOnce = 64;
 // A pause, a report and a cancellation are no further apart than so many pairs of a cross-encoder.
-constexpr int64_t kPairsAtOnce = 1024;
+constexpr size_t kPairsAtOnce = 1024;
 // Of the pictures whose rows a cross-encoder's block holds.
 constexpr int64_t kPreparedAtOnce = 16;
 // Pairs that a lone query is timed with at once, of which the pictures are in memory: the batch
@@ -211,18 +213,12 @@ class PairScorer : public CorpusScorer {
     const SecondsInto scoring(&costs->scoring_seconds, call);
     std::vector<float> rows((end - begin) * corpus_.caption_count(),
                             std::numeric_limits<float>::quiet_NaN());
-    std::vector<Place> places;
-    for (int64_t picture = begin; picture < end; ++picture) {
-      for (int64_t i = 0; i < CaptionCount(picture); ++i) {
-        places.push_back({picture - begin, CaptionAt(picture, i)});
-        if (static_cast<int64_t>(places.size()) < kPairsAtOnce) continue;
-        RETURN_IF_ERROR(ScorePlaces(pictures, places, begin, &rows, call));
-        costs->pairs += static_cast<int64_t>(places.size());
-        places.clear();
-      }
+    const std::vector<Place> all = PlacesOf(begin, end);
+    for (size_t first = 0; first < all.size(); first += kPairsAtOnce) {
+      const auto places = absl::MakeConstSpan(all).subspan(first, kPairsAtOnce);
+      RETURN_IF_ERROR(ScorePlaces(pictures, places, begin, &rows, call));
+      costs->pairs += static_cast<int64_t>(places.size());
     }
-    RETURN_IF_ERROR(ScorePlaces(pictures, places, begin, &rows, call));
-    costs->pairs += static_cast<int64_t>(places.size());
     return rows;
   }
 
@@ -252,6 +248,20 @@ class PairScorer : public CorpusScorer {
     int64_t row, caption;
   };
 
+  // Of each caption all of its pictures in a row: a network reads a text once in a call.
+  std::vector<Place> PlacesOf(int64_t begin, int64_t end) const {
+    std::vector<Place> places;
+    for (int64_t picture = begin; picture < end; ++picture) {
+      for (int64_t i = 0; i < CaptionCount(picture); ++i) {
+        places.push_back({picture - begin, CaptionAt(picture, i)});
+      }
+    }
+    std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
+      return std::tie(a.caption, a.row) < std::tie(b.caption, b.row);
+    });
+    return places;
+  }
+
   int64_t CaptionCount(int64_t picture) const {
     return chosen_.has_value() ? static_cast<int64_t>((*chosen_)[picture].size())
                                : corpus_.caption_count();
@@ -278,9 +288,8 @@ class PairScorer : public CorpusScorer {
   }
 
   absl::Status ScorePlaces(const std::vector<ItemFeatures>& pictures,
-                           const std::vector<Place>& places, int64_t begin,
-                           std::vector<float>* rows, const CallContext& call) const {
-    if (places.empty()) return absl::OkStatus();
+                           absl::Span<const Place> places, int64_t begin, std::vector<float>* rows,
+                           const CallContext& call) const {
     RETURN_IF_ERROR(call.Check("score the pairs"));
     std::vector<ScoringPair> pairs;
     for (const Place& place : places) {

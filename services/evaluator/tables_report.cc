@@ -110,8 +110,9 @@ std::vector<std::string> CsvTitles() {
     }
     titles.push_back(absl::StrCat(direction, "_median_rank"));
   }
-  for (const absl::string_view last : {"ar", "ar_low", "ar_high", "rsum", "seconds_per_query",
-                                       "encoding_seconds", "seconds_with_encoding", "computed"}) {
+  for (const absl::string_view last :
+       {"ar", "ar_low", "ar_high", "rsum", "seconds_per_query", "encoding_seconds",
+        "seconds_with_encoding", "computed", "meta_ave", "meta_ave_low", "meta_ave_high"}) {
     titles.emplace_back(last);
   }
   return titles;
@@ -154,6 +155,11 @@ std::vector<std::string> CsvRow(const TablesReport& report, size_t part, size_t 
   const absl::optional<double> all = SecondsOfAll(report, part, ranking);
   fields.push_back(all.has_value() ? absl::StrCat(*all) : "");
   fields.push_back(!time.has_value() ? "" : time->computed ? "1" : "0");
+  // The same in the lines of all of a method's languages, and of one language it is its AR.
+  const Interval& meta = report.rows[ranking].meta_average;
+  for (const double value : {meta.estimate, meta.low, meta.high}) {
+    fields.push_back(report.parts.size() > 1 ? Number(value) : "");
+  }
   return fields;
 }
 

@@ -109,14 +109,18 @@ TEST_CASE("times are of the images that a caption looks among, and of what has t
 TEST_CASE("each language has its table, and all of them Meta-Ave") {
   const TableFiles files;
   for (const char* languages : {"each", "de,en"}) {
-    const TablesRan ran =
-        files.Run({"--languages", languages, "--policies", "be", "--json", files.Path("json")});
+    const TablesRan ran = files.Run({"--languages", languages, "--policies", "be", "--json",
+                                     files.Path("json"), "--csv", files.Path("csv")});
     REQUIRE(absl::StartsWith(ran.out, "whole, de: 2 captions"));
     REQUIRE(absl::StrContains(ran.out, "\nwhole, en: 2 captions"));
     REQUIRE(absl::StrContains(ran.out, "  66.7   83.3  75.0 ["));
     const auto json = nlohmann::json::parse(files.Read("json"));
     REQUIRE(json["languages"][0]["meta_ave"]["value"] == Approx(0.75));
     REQUIRE(json["tables"][1]["language"] == "en");
+    const std::vector<std::string> lines = absl::StrSplit(files.Read("csv"), '\n');
+    for (const std::string& line : {lines[1], lines[2]}) {  // of both languages
+      REQUIRE(absl::StrContains(line, ",,,,,0.750000,"));
+    }
   }
   const TablesRan french = files.Run({"--languages", "fr"});
   REQUIRE(french.status == 1);

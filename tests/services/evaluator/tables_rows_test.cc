@@ -148,14 +148,15 @@ TEST_CASE("times stand beside recall where they are known, and with a star where
   ensemble.insert(ensemble.end(), {"--ensemble", "both=be+ce", "--policies", "both"});
   REQUIRE_THAT(files.Run(ensemble).out, Catch::Contains("  4.5                -\n"));
   REQUIRE_THAT(files.Read("csv"), Catch::Contains(",rsum,seconds_per_query,encoding_seconds,"
-                                                  "seconds_with_encoding,computed\n"));
+                                                  "seconds_with_encoding,computed,"
+                                                  "meta_ave,meta_ave_low,meta_ave_high\n"));
   // What the files say; a flag says it better.
   files.Put("be.npy.json", R"({"seconds_per_query": 0.5, "encoding_seconds": 3})");
   files.Put("ce.npy.json", R"({"seconds_per_query": 4, "encoding_seconds": 0,
                                "pairs_per_query": 2, "extrapolated_from": 1})");
   REQUIRE(row("be", {}) == "0.5 5");
   REQUIRE(row("be:ce replace 2", {}) == "4.5* 21*");
-  REQUIRE_THAT(files.Read("csv"), Catch::Contains(",4.5,3,21,1\n"));
+  REQUIRE_THAT(files.Read("csv"), Catch::Contains(",4.5,3,21,1,,,\n"));
   const auto json = nlohmann::json::parse(files.Read("json"));
   const auto& methods = json["tables"][0]["methods"];
   REQUIRE(methods[0]["time"] == nlohmann::json({{"seconds_per_query", 0.5},
