@@ -13,6 +13,7 @@
 // row 0 all the same, which is the first token's.
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -75,13 +76,14 @@ class SgrafNetwork : public CrossEncoderNetwork {
     const std::vector<int64_t> lengths(images.size(), spec_.region_count());
     const at::Tensor regions =
         net_->Regions(features.size() == 1 ? features[0] : at::cat(features));
+    // Taken apart at once, which has one step backwards.
     std::vector<FeatureRows> prepared;
-    for (size_t i = 0; i < images.size(); ++i) {
-      prepared.push_back({regions.narrow(0, i * spec_.region_count(), spec_.region_count())});
+    for (at::Tensor& own : regions.split(spec_.region_count())) {
+      prepared.push_back({std::move(own)});
     }
     if (!net_->similarity().has_global_node()) return prepared;
-    const at::Tensor wholes = net_->similarity().ImageGlobals(regions, lengths);
-    for (size_t i = 0; i < images.size(); ++i) prepared[i].push_back(wholes.narrow(0, i, 1));
+    std::vector<at::Tensor> wholes = net_->similarity().ImageGlobals(regions, lengths).split(1);
+    for (size_t i = 0; i < images.size(); ++i) prepared[i].push_back(std::move(wholes[i]));
     return prepared;
   }
 
@@ -96,14 +98,10 @@ class SgrafNetwork : public CrossEncoderNetwork {
     }
     const at::Tensor words = at::cat(parts);
     std::vector<PreparedText> prepared;
-    int64_t begin = 0;
-    for (const int64_t length : lengths) {
-      prepared.push_back({words.narrow(0, begin, length)});
-      begin += length;
-    }
+    for (at::Tensor& own : words.split_with_sizes(lengths)) prepared.push_back({std::move(own)});
     if (!net_->similarity().has_global_node()) return prepared;
-    const at::Tensor wholes = net_->similarity().TextGlobals(words, lengths);
-    for (size_t i = 0; i < texts.size(); ++i) prepared[i].push_back(wholes[i]);
+    std::vector<at::Tensor> wholes = net_->similarity().TextGlobals(words, lengths).unbind();
+    for (size_t i = 0; i < texts.size(); ++i) prepared[i].push_back(std::move(wholes[i]));
     return prepared;
   }
 
@@ -119,16 +117,20 @@ class SgrafNetwork : public CrossEncoderNetwork {
   }
 
  private:
-  // Pairs with equally many words.
+  // Pairs with equally many words.  A query's are all of one text, which is not copied for each.
   at::Tensor ScoreEqual(absl::Span<const NetworkPair> pairs) const {
     const bool has_global = net_->similarity().has_global_node();
+    const bool is_one_text = std::all_of(pairs.begin(), pairs.end(), [&](const NetworkPair& pair) {
+      return pair.text == pairs[0].text;
+    });
     std::vector<at::Tensor> regions, images, words, texts;
     for (const NetworkPair& pair : pairs) {
       regions.push_back(gate_.Tensor(pair.image[0]));
+      if (has_global) images.push_back(gate_.Tensor(pair.image[1]).squeeze(0));
+    }
+    for (const NetworkPair& pair : is_one_text ? pairs.first(1) : pairs) {
       words.push_back((*pair.text)[0]);
-      if (!has_global) continue;
-      images.push_back(gate_.Tensor(pair.image[1]).squeeze(0));
-      texts.push_back((*pair.text)[1]);
+      if (has_global) texts.push_back((*pair.text)[1]);
     }
     const auto stacked = [&](const std::vector<at::Tensor>& wholes) {
       return has_global ? at::stack(wholes) : at::Tensor();

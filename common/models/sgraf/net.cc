@@ -200,7 +200,9 @@ SgrafSimilarityImpl::SgrafSimilarityImpl(const bundle::v1::SgrafSpec& spec)
 
 torch::Tensor SgrafSimilarityImpl::GlobalNode(const torch::Tensor& image_global,
                                               const torch::Tensor& text_global) {
-  if (is_emde_) return torch::relu(fuse_(torch::cat({text_global, image_global}, -1)));
+  if (is_emde_) {
+    return torch::relu(fuse_(torch::cat({text_global.expand_as(image_global), image_global}, -1)));
+  }
   return L2n(global_((image_global - text_global).pow(2)), -1);
 }
 
@@ -208,7 +210,9 @@ torch::Tensor SgrafSimilarityImpl::Score(const torch::Tensor& regions,
                                          const torch::Tensor& image_global,
                                          const torch::Tensor& words,
                                          const torch::Tensor& text_global) {
-  torch::Tensor scores = torch::matmul(regions, words.transpose(1, 2));  // n x R x L
+  // With one text for all that is one product of matrices, not n small ones.
+  const torch::Tensor columns = words.size(0) == 1 ? words[0].t() : words.transpose(1, 2);
+  torch::Tensor scores = torch::matmul(regions, columns);  // n x R x L
   scores = L2n(torch::leaky_relu(scores, kLeak), 2);
   const torch::Tensor attention = torch::softmax(kAttentionScale * scores, 1).transpose(1, 2);
   const torch::Tensor context = L2n(torch::matmul(attention, regions), -1);  // n x L x E

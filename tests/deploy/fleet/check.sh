@@ -22,9 +22,9 @@
 #   SIGHTLINE_CONTAINERS  "yes": this machine can make network namespaces, so that it is a failure
 #                         if it cannot.  Without it that is only said
 #
-# It takes root, or CAP_NET_ADMIN, CAP_SYS_ADMIN and CAP_NET_BIND_SERVICE with an /etc and a /run
-# that can be written to; a container has that with --privileged.  A run leaves nothing of its
-# network behind, and removes what one left that was killed.
+# It takes root, or CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_NICE and CAP_NET_BIND_SERVICE with an /etc
+# and a /run that can be written to; a container has that with --privileged.  A run leaves nothing
+# of its network behind, and removes what one left that was killed.
 #
 # exit status: 0 all held, 1 something did not, or failed.
 set -euo pipefail
