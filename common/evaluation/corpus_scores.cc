@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kTextsAtOnce = 512;
 constexpr int64_t kPicturesAtOnce = 64;
 // A pause, a report and a cancellation are no further apart than so many pairs of a cross-encoder.
-constexpr size_t kPairsAtOnce = 1024;
+constexpr int64_t kPairsAtOnce = 1024;
 // Of the pictures whose rows a cross-encoder's block holds.
 constexpr int64_t kPreparedAtOnce = 16;
 // Pairs that a lone query is timed with at once, of which the pictures are in memory: the batch
@@ -214,7 +214,7 @@ class PairScorer : public CorpusScorer {
     std::vector<float> rows((end - begin) * corpus_.caption_count(),
                             std::numeric_limits<float>::quiet_NaN());
     const std::vector<Place> all = PlacesOf(begin, end);
-    for (size_t first = 0; first < all.size(); first += kPairsAtOnce) {
+    for (size_t first = 0; first < all.size(); first += size_t{kPairsAtOnce}) {
       const auto places = absl::MakeConstSpan(all).subspan(first, kPairsAtOnce);
       RETURN_IF_ERROR(ScorePlaces(pictures, places, begin, &rows, call));
       costs->pairs += static_cast<int64_t>(places.size());
@@ -248,7 +248,8 @@ class PairScorer : public CorpusScorer {
     int64_t row, caption;
   };
 
-  // Of each caption all of its pictures in a row: a network reads a text once in a call.
+  // Of each caption all of its pictures in a row, so that a text is in one call of a block, or two,
+  // and is read as often.
   std::vector<Place> PlacesOf(int64_t begin, int64_t end) const {
     std::vector<Place> places;
     for (int64_t picture = begin; picture < end; ++picture) {

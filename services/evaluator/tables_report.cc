@@ -124,6 +124,25 @@ std::string Quoted(const std::string& field) {
   return absl::StrCat("\"", absl::StrReplaceAll(field, {{"\"", "\"\""}}), "\"");
 }
 
+void AddTimes(const TablesReport& report, size_t part, size_t ranking,
+              std::vector<std::string>* fields) {
+  const absl::optional<QueryTime>& time = report.rankings[ranking].time;
+  const bool encoding = time.has_value() && time->encoding_seconds.has_value();
+  fields->push_back(time.has_value() ? absl::StrCat(time->seconds) : "");
+  fields->push_back(encoding ? absl::StrCat(*time->encoding_seconds) : "");
+  const absl::optional<double> all = SecondsOfAll(report, part, ranking);
+  fields->push_back(all.has_value() ? absl::StrCat(*all) : "");
+  fields->push_back(!time.has_value() ? "" : time->computed ? "1" : "0");
+}
+
+void AddMetaAverage(const TablesReport& report, size_t ranking, std::vector<std::string>* fields) {
+  // Of one language it is its AR.
+  const Interval& meta = report.rows[ranking].meta_average;
+  for (const double value : {meta.estimate, meta.low, meta.high}) {
+    fields->push_back(report.parts.size() > 1 ? Number(value) : "");
+  }
+}
+
 std::vector<std::string> CsvRow(const TablesReport& report, size_t part, size_t ranking) {
   const Method& method = report.rankings[ranking].method;
   const bool reranked = method.depth > 0;
@@ -148,18 +167,8 @@ std::vector<std::string> CsvRow(const TablesReport& report, size_t part, size_t 
   fields.push_back(Number(row.intervals[kAverageRecall].low));
   fields.push_back(Number(row.intervals[kAverageRecall].high));
   fields.push_back(Number(row.values[kRecallSum]));
-  const absl::optional<QueryTime>& time = report.rankings[ranking].time;
-  const bool encoding = time.has_value() && time->encoding_seconds.has_value();
-  fields.push_back(time.has_value() ? absl::StrCat(time->seconds) : "");
-  fields.push_back(encoding ? absl::StrCat(*time->encoding_seconds) : "");
-  const absl::optional<double> all = SecondsOfAll(report, part, ranking);
-  fields.push_back(all.has_value() ? absl::StrCat(*all) : "");
-  fields.push_back(!time.has_value() ? "" : time->computed ? "1" : "0");
-  // The same in the lines of all of a method's languages, and of one language it is its AR.
-  const Interval& meta = report.rows[ranking].meta_average;
-  for (const double value : {meta.estimate, meta.low, meta.high}) {
-    fields.push_back(report.parts.size() > 1 ? Number(value) : "");
-  }
+  AddTimes(report, part, ranking, &fields);
+  AddMetaAverage(report, ranking, &fields);
   return fields;
 }
 

@@ -201,6 +201,7 @@ SgrafSimilarityImpl::SgrafSimilarityImpl(const bundle::v1::SgrafSpec& spec)
 torch::Tensor SgrafSimilarityImpl::GlobalNode(const torch::Tensor& image_global,
                                               const torch::Tensor& text_global) {
   if (is_emde_) {
+    // One text's sketch stands beside each image's.
     return torch::relu(fuse_(torch::cat({text_global.expand_as(image_global), image_global}, -1)));
   }
   return L2n(global_((image_global - text_global).pow(2)), -1);

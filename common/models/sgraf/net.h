@@ -78,9 +78,9 @@ class SgrafSimilarityImpl : public torch::nn::Module {
     return text_global_->forward(words, lengths);
   }
 
-  // n pairs with equally many words: regions n x R x E, words n x L x E, or 1 x L x E where all
-  // are with one text, and what stands for each side, of which nothing is read without a global
-  // node.  -> n x 1.
+  // n pairs with equally many words: regions n x R x E, words n x L x E, and what stands for each
+  // side, of which nothing is read without a global node.  Where all are with one text, words are
+  // 1 x L x E and what stands for it 1 x E or 1 x N K.  -> n x 1.
   torch::Tensor Score(const torch::Tensor& regions, const torch::Tensor& image_global,
                       const torch::Tensor& words, const torch::Tensor& text_global);
 

@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -339,6 +340,16 @@ TEST_CASE("what is dropped is the same in however many passes") {
     RequireClose(gradients(40, 7), whole);
     REQUIRE((gradients(0, 8) - whole).norm().item<double>() > 0.05 * whole.norm().item<double>());
   }
+}
+
+TEST_CASE("what is dropped of a text does not depend on where it stands in a matrix") {
+  Fixture of("sgraf", /*dropout=*/0.3);
+  BatchLossOptions options;
+  options.seed = 7;
+  const at::Tensor gradients = of.Gradients("matrix_hinge", options);
+  std::reverse(of.batch.texts.begin(), of.batch.texts.end());
+  std::reverse(of.batch.images.begin(), of.batch.images.end());
+  RequireClose(of.Gradients("matrix_hinge", options), gradients);
 }
 
 TEST_CASE("with dropout, in passes, gradients are what the loss changes by") {

@@ -27,9 +27,9 @@ from store import FEWER, Store
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../.."))
 SHARDS = 2  # so that a lone shard may be missed
 SETTLE = 2.0  # seconds between two actions
-# Of what the fleet bears, a third is asked: the pods share one machine, and what one takes to warm
+# Of what the fleet bears, a quarter is asked: the pods share one machine, and what one takes to warm
 # up is taken from those that serve.
-ASKED = 3
+ASKED = 4
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Check:
         workloads = self._manifests.workloads
         todo = (actions.plan_of_object_store(workloads) if self._object_store
                 else actions.plan(workloads, self._fleet.replicas, self._whole))
-        say(f"{len(self._pods.pods)} pods bear {capacity:.3g} questions a second; a third of that is asked, "
+        say(f"{len(self._pods.pods)} pods bear {capacity:.3g} questions a second; a quarter of that is asked, "
             f"and {len(todo)} actions done")
         asking = asyncio.create_task(self._load.ask(rate, actions.usual_length(todo)))
         windows = await self._do(todo, asking)

@@ -6,7 +6,7 @@
 # Each process has a network namespace of its own on one bridge, a name server gives the names of
 # the manifests' headless Services the addresses that pods have at the moment, configurations are
 # those of deploy/kubernetes and of fleet.py, and pods start and end as the manifests say.  The
-# questions come from loadtest, which balances over the routers by their name, at a third of what
+# questions come from loadtest, which balances over the routers by their name, at a quarter of what
 # the fleet bears.  What is done meanwhile: restarts, a drain, kills, a publication and its
 # rollback, more and fewer replicas, names that move, an object store that is away (actions.py).
 #
@@ -22,9 +22,9 @@
 #   SIGHTLINE_CONTAINERS  "yes": this machine can make network namespaces, so that it is a failure
 #                         if it cannot.  Without it that is only said
 #
-# It takes root, or CAP_NET_ADMIN, CAP_SYS_ADMIN, CAP_SYS_NICE and CAP_NET_BIND_SERVICE with an /etc
-# and a /run that can be written to; a container has that with --privileged.  A run leaves nothing
-# of its network behind, and removes what one left that was killed.
+# It takes root, or CAP_NET_ADMIN, CAP_SYS_ADMIN and CAP_NET_BIND_SERVICE with an /etc and a /run
+# that can be written to; a container has that with --privileged.  A run leaves nothing of its
+# network behind, and removes what one left that was killed.
 #
 # exit status: 0 all held, 1 something did not, or failed.
 set -euo pipefail

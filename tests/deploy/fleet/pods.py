@@ -2,7 +2,6 @@
 them, and they end as the manifests say."""
 
 import asyncio
-import contextlib
 import os
 import re
 import shutil
@@ -21,9 +20,6 @@ LOOK = 0.05  # seconds between two looks at something that will change
 START_LIMIT = 120  # seconds until a pod has to be ready
 FOUND_LIMIT = 60  # seconds after which nobody looks any more
 ESTABLISHED = "01"
-# Of a pod until it is ready: in a cluster it has CPUs of its own to load with, here it has what
-# those that serve leave.
-STARTING_NICENESS = 10
 
 
 class Trouble(Exception):
@@ -61,14 +57,6 @@ def callers(table, port):
             # The last four bytes, in tcp6 of an address of both families; the kernel's order.
             found.add(socket.inet_ntoa(bytes.fromhex(there.split(":")[0][-8:])[::-1]))
     return found
-
-
-def put_first(pid):
-    """Gives all threads of a process the priority of those that serve."""
-    for _ in range(2):  # one that began meanwhile has that of who began it
-        for thread in os.listdir(f"/proc/{pid}/task"):
-            with contextlib.suppress(ProcessLookupError):  # it has ended
-                os.setpriority(os.PRIO_PROCESS, int(thread), 0)
 
 
 def calls_of(page, method):
@@ -158,9 +146,8 @@ class Pods:
             volume = os.path.join(self._folder, name + ".cache") if workload.caches else self._volume
             file.write(outside(workload.config, volume, state))
         with open(os.path.join(self._folder, name + ".log"), "wb") as log:
-            process = self.run(namespace, ["nice", "-n", str(STARTING_NICENESS), self._program_of(workload.program),
-                                           "--config", config],
-                               log, self._environment if workload.caches else {})
+            process = self.run(namespace, [self._program_of(workload.program), "--config", config], log,
+                               self._environment if workload.caches else {})
         pod = Pod(name, workload, namespace, address, process)
         pod.hidden = hidden
         self.pods.append(pod)
@@ -183,7 +170,6 @@ class Pods:
             if not pod.alive() or time.monotonic() > limit:
                 raise Trouble(f"{pod.name} does not become ready: {self._last_words(pod)}")
             await asyncio.sleep(2 * LOOK)
-        put_first(pod.process.pid)
         self._set_ready(pod, True)
         self.publish_names()
 

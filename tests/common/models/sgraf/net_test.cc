@@ -1,5 +1,6 @@
 #include "common/models/sgraf/net.h"
 
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/types.h>
 
@@ -186,6 +187,41 @@ TEST_CASE("what is dropped of an item is the same beside others") {
     const DropoutScope last(5, {3, 4});
     RequireClose(net->similarity().TextGlobals(rows.narrow(0, 5, 6), {2, 4}),
                  globals(5).narrow(0, 2, 2));
+  }
+}
+
+TEST_CASE("pairs of one text are scored, and teach, as pairs of equal texts do") {
+  for (const TinyFamily& family : sgraf::TinyOnes()) {
+    INFO(family.name);
+    torch::manual_seed(4);
+    const auto net = std::make_shared<SgrafNetImpl>(family.manifest);
+    const bundle::v1::SgrafSpec& spec = family.manifest.sgraf();
+    constexpr int64_t kImages = 3, kWords = 4;
+    const int64_t whole = spec.has_emde() ? spec.emde().partition_count() * spec.emde().cell_count()
+                                          : spec.embedding_size();
+    const auto leaf = [](at::IntArrayRef shape) { return torch::randn(shape).requires_grad_(); };
+    const torch::Tensor regions = leaf({kImages, spec.region_count(), spec.embedding_size()});
+    const torch::Tensor images = leaf({kImages, whole}), text = leaf({1, whole});
+    const torch::Tensor words = leaf({1, kWords, spec.embedding_size()});
+    std::vector<torch::Tensor> learnt = {regions, words};
+    if (net->similarity().has_global_node()) {
+      learnt.insert(learnt.end(), {images, text});
+    }
+    const auto score = [&](int64_t copies) {
+      return net->similarity().Score(regions, images, words.repeat({copies, 1, 1}),
+                                     text.repeat({copies, 1}));
+    };
+    const auto gradients = [&](const torch::Tensor& scores) {
+      return torch::autograd::grad({(scores * torch::tensor({{1.0}, {-2.0}, {3.0}})).sum()},
+                                   learnt);
+    };
+    const torch::Tensor once = score(1), copied = score(kImages);
+    RequireClose(once, copied);
+    const std::vector<torch::Tensor> of_once = gradients(once), of_copied = gradients(copied);
+    for (size_t i = 0; i < learnt.size(); ++i) {
+      REQUIRE(of_copied[i].abs().max().item<float>() > 0);
+      RequireClose(of_once[i], of_copied[i]);
+    }
   }
 }
 
