@@ -9,6 +9,7 @@ from verdict import Lack, Run, Window
 START = 1000.0
 WINDOWS = [Window("restart router", START + 10, START + 20),
            Window("kill reranker", START + 40, START + 50, may_degrade=True)]
+REASONS = ("SHARDS_MISSING", "DEPTH_REDUCED")
 GONE = Lack("reranker", "reranker", START + 41, START + 46)
 
 
@@ -23,7 +24,7 @@ def report(seconds=(), codes=None, wrong=False, generation="fewer", slowest=0.5)
             "total": {"codes": codes or {"OK": 9}},
             "seconds": [{"second": number, "tally": {"count": asked, "ok": ok, "degraded": degraded,
                                                      "latency": {"max_ns": slowest * 1e9} if asked else {},
-                                                     "degraded_reasons": {"DEPTH_REDUCED": degraded, "SHARDS_MISSING": 1} if degraded else {},
+                                                     "degraded_reasons": dict.fromkeys(REASONS, 1) if degraded else {},
                                                      "generations": {generation: ok} if ok else {}}}
                         for number, asked, ok, degraded in seconds],
         }}
