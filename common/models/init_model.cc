@@ -109,9 +109,35 @@ absl::Status NothingTaken(absl::string_view whose) {
                    "and the configuration's have to be the same"));
 }
 
+absl::StatusOr<Tensors> Renamed(const Tensors& tensors, const Renames& renames,
+                                absl::string_view whose) {
+  for (const auto& [from, to] : renames) {
+    const bool any = std::any_of(tensors.begin(), tensors.end(),
+                                 [from = absl::string_view(from)](const auto& t) {
+                                   return absl::StartsWith(t.first, from);
+                                 });
+    if (any) continue;
+    return absl::InvalidArgumentError(absl::StrCat(whose,
+                                                   " has no tensor whose name begins with \"", from,
+                                                   "\", which is to be \"", to, "\""));
+  }
+  Tensors renamed;
+  for (const auto& [name, tensor] : tensors) {
+    std::string now = name;
+    for (const auto& [from, to] : renames) {
+      if (!absl::StartsWith(name, from)) continue;
+      now = absl::StrCat(to, absl::string_view(name).substr(from.size()));
+      break;
+    }
+    renamed.emplace(std::move(now), tensor);
+  }
+  return renamed;
+}
+
 // Puts the tensors of `other` that fit into the place of those of `weights`, which are of a model
 // of `manifest`.
-absl::StatusOr<std::string> Borrow(const ModelBundle& other, absl::string_view weights,
+absl::StatusOr<std::string> Borrow(const ModelBundle& other, const Renames& renames,
+                                   absl::string_view weights,
                                    const bundle::v1::ModelBundleManifest& manifest,
                                    BorrowedModel* borrowed) {
   ASSIGN_OR_RETURN(const std::unique_ptr<ResidentMemory> memory,
@@ -120,37 +146,14 @@ absl::StatusOr<std::string> Borrow(const ModelBundle& other, absl::string_view w
                                         memory->data(), static_cast<size_t>(memory->size()))));
   ASSIGN_OR_RETURN(const auto random, Safetensors::FromBytes(weights));
   Mixture mixture(*random, manifest);
-  borrowed->taken = mixture.Take(held->tensors());
+  ASSIGN_OR_RETURN(const Tensors renamed, Renamed(held->tensors(), renames, other.directory));
+  borrowed->taken = mixture.Take(renamed);
   borrowed->drawn = mixture.drawn();
   if (borrowed->taken == 0) {
     return NothingTaken(
         absl::StrCat(other.directory, ", of the family ", other.manifest.family(), ","));
   }
   return SerializeSafetensors(mixture.tensors());
-}
-
-absl::StatusOr<Tensors> Renamed(const Tensors& tensors, const WeightsSource& source) {
-  for (const auto& [from, to] : source.renames) {
-    const bool any = std::any_of(tensors.begin(), tensors.end(),
-                                 [from = absl::string_view(from)](const auto& t) {
-                                   return absl::StartsWith(t.first, from);
-                                 });
-    if (any) continue;
-    return absl::InvalidArgumentError(absl::StrCat(source.path,
-                                                   " has no tensor whose name begins with \"", from,
-                                                   "\", which is to be \"", to, "\""));
-  }
-  Tensors renamed;
-  for (const auto& [name, tensor] : tensors) {
-    std::string now = name;
-    for (const auto& [from, to] : source.renames) {
-      if (!absl::StartsWith(name, from)) continue;
-      now = absl::StrCat(to, absl::string_view(name).substr(from.size()));
-      break;
-    }
-    renamed.emplace(std::move(now), tensor);
-  }
-  return renamed;
 }
 
 // The same from checkpoints.
@@ -163,7 +166,8 @@ absl::StatusOr<std::string> BorrowFrom(const std::vector<WeightsSource>& sources
   std::vector<std::unique_ptr<Checkpoint>> checkpoints;  // which tensors are views into
   for (const WeightsSource& source : sources) {
     ASSIGN_OR_RETURN(checkpoints.emplace_back(), Checkpoint::Open(source.path, /*config=*/""));
-    ASSIGN_OR_RETURN(const Tensors renamed, Renamed(checkpoints.back()->tensors(), source));
+    ASSIGN_OR_RETURN(const Tensors renamed,
+                     Renamed(checkpoints.back()->tensors(), source.renames, source.path));
     const int64_t taken = mixture.Take(renamed);
     if (taken == 0) return NothingTaken(source.path);
     borrowed->taken += taken;
@@ -183,7 +187,7 @@ absl::StatusOr<ModelBundle> InitModel(absl::string_view store,
 
 absl::StatusOr<BorrowedModel> InitModelFrom(const ModelBundle& other, absl::string_view store,
                                             bundle::v1::ModelBundleManifest manifest,
-                                            const InitOptions& options) {
+                                            const InitOptions& options, const Renames& renames) {
   if (!other.manifest.has_tokenizer()) {
     return absl::InvalidArgumentError(
         absl::StrCat(other.directory, ", of the family ", other.manifest.family(),
@@ -202,7 +206,7 @@ absl::StatusOr<BorrowedModel> InitModelFrom(const ModelBundle& other, absl::stri
                             limits::kMaxVocabularyBytes));
   BorrowedModel borrowed;
   ASSIGN_OR_RETURN(std::string weights, RandomWeights(vocabulary, options, &manifest));
-  ASSIGN_OR_RETURN(weights, Borrow(other, weights, manifest, &borrowed));
+  ASSIGN_OR_RETURN(weights, Borrow(other, renames, weights, manifest, &borrowed));
   ASSIGN_OR_RETURN(borrowed.bundle,
                    Write(store, std::move(manifest), vocabulary, std::move(weights)));
   return borrowed;

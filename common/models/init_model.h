@@ -32,30 +32,33 @@ absl::StatusOr<ModelBundle> InitModel(absl::string_view store,
                                       bundle::v1::ModelBundleManifest manifest,
                                       absl::string_view vocabulary, const InitOptions& options);
 
+// A tensor whose name begins with the first text, which may be empty, is taken under the name that
+// begins with the second one instead; the first pair that fits counts.  Others keep theirs.
+using Renames = std::vector<std::pair<std::string, std::string>>;
+
 struct BorrowedModel {
   ModelBundle bundle;
   int64_t taken = 0;               // tensors of others
   std::vector<std::string> drawn;  // names of those that are random
 };
 
-// As InitModel, but tensors that `other` has by the same name and of the same shape are taken from
-// it, as they are stored there, and so is its vocabulary: a VLDeformer from the OSCAR that it is
-// taken apart from, a LightningDOT that reads scene text from one that does not.  Whole heads of
-// pre-training (pretraining_heads.h) come along, if the family has them.  What else `other` has is
-// left out.
+// As InitModel, but tensors that `other` has by the same name, after `renames`, and of the same
+// shape are taken from it, as they are stored there, and so is its vocabulary: a VLDeformer from
+// the OSCAR that it is taken apart from, a LightningDOT that reads scene text from one that does
+// not, every second layer of one twice as deep.  Whole heads of pre-training (pretraining_heads.h)
+// come along, if the family has them.  What else `other` has is left out.
 //
-// InvalidArgument also where it has no such tensor; DataLoss for weights that are no safetensors
-// file; else as ReadBundleFile.
+// InvalidArgument also where it has no such tensor, or none that a rename is of; DataLoss for
+// weights that are no safetensors file; else as ReadBundleFile.
 absl::StatusOr<BorrowedModel> InitModelFrom(const ModelBundle& other, absl::string_view store,
                                             bundle::v1::ModelBundleManifest manifest,
-                                            const InitOptions& options);
+                                            const InitOptions& options,
+                                            const Renames& renames = {});
 
 // Weights that a model begins with.
 struct WeightsSource {
   std::string path;  // a checkpoint, see Checkpoint::Open, or a bundle's folder
-  // A tensor whose name begins with the first text, which may be empty, is taken under the name
-  // that begins with the second one instead; the first pair that fits counts.  Others keep theirs.
-  std::vector<std::pair<std::string, std::string>> renames;
+  Renames renames;
 };
 
 // The same from several, in this order, and with a vocabulary of its own: a LightningDOT whose

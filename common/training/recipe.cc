@@ -113,6 +113,18 @@ void CheckMining(const Recipe& recipe, OptionChecker* checker) {
   checker->Require(recipe.retriever.empty(), "retriever is set, but no task has nearest");
 }
 
+// A scale that is learnt is one objective's.
+void CheckTemperature(const Recipe& recipe, OptionChecker* checker) {
+  const bool learns =
+      std::any_of(recipe.tasks.begin(), recipe.tasks.end(), [](const TaskRecipe& task) {
+        const absl::StatusOr<const Objective*> objective = FindObjective(task.objective);
+        return objective.ok() && (*objective)->reads == ObjectiveReads::kScaledTowerRows;
+      });
+  checker->Require(learns || recipe.initial_temperature == Recipe().initial_temperature,
+                   "initial_temperature is set, but no task is contrastive; other objectives have "
+                   "a temperature of their own");
+}
+
 // Words are known by a WordNet, which is of use for nothing else.
 void CheckWordNet(const Recipe& recipe, OptionChecker* checker) {
   const auto makes = [&](bool (*made)(MadeWrong)) {
@@ -260,6 +272,7 @@ absl::Status CheckRecipe(Recipe recipe) {
     CheckTask(PrefixOf(i), recipe.tasks[i], recipe.mining, &checker);
   }
   CheckMining(recipe, &checker);
+  CheckTemperature(recipe, &checker);
   CheckWordNet(recipe, &checker);
   return checker.ToStatus();
 }

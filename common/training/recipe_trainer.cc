@@ -336,15 +336,9 @@ class RecipeTrainer {
 
 absl::StatusOr<RecipeResult> Train(const RecipeJob& job, RecipeObserver* observer,
                                    const CallContext& call) {
-  ASSIGN_OR_RETURN(const c10::Device device, TrainingDeviceOf(job.device));
-  if (job.world.size > 1 && !device.is_cpu()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(job.world.size, " processes are to learn together on ", device.str(),
-                     ", and they can on CPUs alone, as NCCL is not in this build; set device to "
-                     "cpu, or start one "
-                     "process"));
-  }
-  ASSIGN_OR_RETURN(const std::unique_ptr<TrainingWorld> world, TrainingWorld::Join(job.world));
+  ASSIGN_OR_RETURN(const c10::Device device, TrainingDeviceOf(job.device, job.world.local_rank));
+  ASSIGN_OR_RETURN(const std::unique_ptr<TrainingWorld> world,
+                   TrainingWorld::Join(job.world, device));
   auto learner = LoadLearner(job, device);
   RETURN_IF_ERROR(world->Agree(learner.status()));
   RecipeTrainer trainer(job, *std::move(learner), device, world.get(), observer, call);

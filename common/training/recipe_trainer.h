@@ -119,8 +119,8 @@ struct RecipeResult {
 // is given up, and the checkpoint written last is where the same job continues.  Unavailable: the
 // other processes did not come, or one has ended; the same.  Internal: a loss that is not finite,
 // or what LibTorch throws; ResourceExhausted: no memory left. Of several processes besides
-// InvalidArgument: a device that is no CPU, jobs that differ, a task that one process alone can
-// learn (batch_loss.h).  Unimplemented: as TrainingWorld::Join.
+// InvalidArgument: jobs that differ, a task that one process alone can learn (batch_loss.h).
+// Unimplemented: as TrainingWorld::Join.
 absl::StatusOr<RecipeResult> TrainByRecipe(const RecipeJob& job, RecipeObserver* observer,
                                            const CallContext& call);
 

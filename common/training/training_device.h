@@ -12,10 +12,14 @@
 
 namespace sightline {
 
-// "cpu", "cuda", "cuda:1", or "auto": a GPU if LibTorch has one.  InvalidArgument, with what there
-// is, for a device that is not here.
+// "cpu", "cuda", "cuda:1", or "auto": a GPU if LibTorch has one.  A GPU without a number is that of
+// `local_rank`, which of the machine's processes this one is, so that each has its own.
+// InvalidArgument, with what there is, for a device that is not here.
 // A GPU then computes in float32 where nothing else is asked for (UseFloat32OnDevices).
-absl::StatusOr<c10::Device> TrainingDeviceOf(const std::string& name);
+absl::StatusOr<c10::Device> TrainingDeviceOf(const std::string& name, int local_rank = 0);
+
+// The same of a machine with so many GPUs.
+absl::StatusOr<c10::Device> DeviceAmong(const std::string& name, int local_rank, int gpu_count);
 
 // Of LibTorch on the CPU, and of the BLAS behind it, for the whole process; 0 leaves their own
 // choice.

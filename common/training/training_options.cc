@@ -115,6 +115,11 @@ absl::Status CheckTrainingOptions(TrainingOptions options) {
   checker.Require(options.bi.concepts != 1, "bi.concepts is 1: one cannot be told from others");
   checker.Require(options.bi.concepts == 0 || options.bi.concept_weight > 0,
                   "bi.concept_weight is 0: the concepts of bi.concepts would teach nothing");
+  const bool hinge = options.bi.loss == BiLoss::kHinge;
+  checker.Require(hinge || options.bi.hinge_margin == BiOptions().hinge_margin,
+                  "bi.hinge_margin is set, but bi.loss is contrastive, which has none");
+  checker.Require(!hinge || options.bi.initial_temperature == BiOptions().initial_temperature,
+                  "bi.initial_temperature is set, but bi.loss is hinge, which has none");
   CheckRate("text.rate", options.text.rate, &checker);
   CheckRate("bi.rate", options.bi.rate, &checker);
   CheckRate("joint.rate", options.joint.rate, &checker);

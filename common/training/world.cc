@@ -95,9 +95,9 @@ absl::Status CheckOptions(const TrainingWorldOptions& options) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TrainingWorld>> TrainingWorld::Join(
-    const TrainingWorldOptions& options) {
+    const TrainingWorldOptions& options, c10::Device device) {
   RETURN_IF_ERROR(CheckOptions(options));
-  std::unique_ptr<TrainingWorld> world = absl::WrapUnique(new TrainingWorld(options));
+  std::unique_ptr<TrainingWorld> world = absl::WrapUnique(new TrainingWorld(options, device));
   if (options.size == 1) return world;
   world->group_ = std::make_unique<Group>();
   const std::string thrown = Thrown([&] {
@@ -127,14 +127,27 @@ absl::Status TrainingWorld::Exchange(absl::string_view what,
   return lost_;
 }
 
+namespace {
+
+// As gloo exchanges it: the tensor's own memory, if that is the host's and in one piece.
+at::Tensor OnHost(const at::Tensor& tensor) {
+  return tensor.detach().to(at::kCPU).contiguous();
+}
+
+void PutBack(const at::Tensor& exchanged, const at::Tensor& tensor) {
+  if (exchanged.data_ptr() != tensor.data_ptr()) tensor.detach().copy_(exchanged);
+}
+
+}  // namespace
+
 absl::Status TrainingWorld::TakeFrom(int rank, const at::Tensor& tensor) {
   if (tensor.numel() == 0) return absl::OkStatus();
   return Exchange("take what another one has", [&](Group* group) {
-    std::vector<at::Tensor> parts = {tensor.detach().contiguous()};
+    std::vector<at::Tensor> parts = {OnHost(tensor)};
     c10d::BroadcastOptions of_gloo;
     of_gloo.rootRank = rank;
     group->gloo->broadcast(parts, of_gloo)->wait();
-    if (parts[0].data_ptr() != tensor.data_ptr()) tensor.detach().copy_(parts[0]);
+    PutBack(parts[0], tensor);
   });
 }
 
@@ -143,9 +156,9 @@ absl::Status TrainingWorld::AddUp(const std::vector<at::Tensor>& tensors) {
   for (const at::Tensor& tensor : tensors) {
     if (tensor.numel() == 0) continue;
     RETURN_IF_ERROR(Exchange("add up what all have", [&](Group* group) {
-      std::vector<at::Tensor> parts = {tensor.detach().contiguous()};
+      std::vector<at::Tensor> parts = {OnHost(tensor)};
       group->gloo->allreduce(parts)->wait();
-      if (parts[0].data_ptr() != tensor.data_ptr()) tensor.detach().copy_(parts[0]);
+      PutBack(parts[0], tensor);
     }));
   }
   return absl::OkStatus();
@@ -167,11 +180,13 @@ std::vector<at::Tensor> AllOf(const at::Tensor& own, int size, c10d::ProcessGrou
 absl::StatusOr<GatheredRows> TrainingWorld::GatherRows(const at::Tensor& rows) {
   if (is_alone()) return GatheredRows{rows.detach(), 0};
   const bool has_some = rows.size(0) > 0;
-  // Of rows that a process has none of it learns the shape from the others.
-  const at::Tensor shape =
-      at::tensor({has_some ? rows.size(0) : int64_t{0}, has_some ? rows.size(1) : int64_t{0},
-                  has_some ? static_cast<int64_t>(rows.scalar_type()) : int64_t{0}},
-                 at::kLong);
+  // Of rows that a process has none of it learns the shape, and where they lie, from the others.
+  at::Tensor shape = at::zeros({4}, at::kLong);
+  if (has_some) {
+    shape = at::tensor({rows.size(0), rows.size(1), static_cast<int64_t>(rows.scalar_type()),
+                        int64_t{rows.is_cpu() ? 0 : 1}},
+                       at::kLong);
+  }
   std::vector<at::Tensor> shapes;
   RETURN_IF_ERROR(Exchange("tell how many rows it has", [&](Group* group) {
     shapes = AllOf(shape, size(), group->gloo.get());
@@ -179,6 +194,7 @@ absl::StatusOr<GatheredRows> TrainingWorld::GatherRows(const at::Tensor& rows) {
   GatheredRows all;
   std::vector<int64_t> counts;
   int64_t most = 0, width = 0, type = 0;
+  bool on_device = false;
   for (const at::Tensor& of_one : shapes) {
     const int64_t* const numbers = of_one.data_ptr<int64_t>();
     if (static_cast<int>(counts.size()) < rank()) all.begin += numbers[0];
@@ -191,6 +207,7 @@ absl::StatusOr<GatheredRows> TrainingWorld::GatherRows(const at::Tensor& rows) {
     }
     width = numbers[1];
     type = numbers[2];
+    on_device = on_device || numbers[3] != 0;
   }
   all.rows = at::empty({0, width}, static_cast<at::ScalarType>(type));
   if (most == 0 || width == 0) return all;
@@ -201,6 +218,7 @@ absl::StatusOr<GatheredRows> TrainingWorld::GatherRows(const at::Tensor& rows) {
       "tell its rows", [&](Group* group) { parts = AllOf(padded, size(), group->gloo.get()); }));
   for (size_t i = 0; i < parts.size(); ++i) parts[i] = parts[i].narrow(0, 0, counts[i]);
   all.rows = at::cat(parts);
+  if (on_device) all.rows = all.rows.to(device_);
   return all;
 }
 
@@ -220,8 +238,8 @@ absl::StatusOr<std::vector<int64_t>> TrainingWorld::NumbersOf(int64_t number) {
 struct TrainingWorld::Group {};
 
 absl::StatusOr<std::unique_ptr<TrainingWorld>> TrainingWorld::Join(
-    const TrainingWorldOptions& options) {
-  if (options.size == 1) return absl::WrapUnique(new TrainingWorld(options));
+    const TrainingWorldOptions& options, c10::Device device) {
+  if (options.size == 1) return absl::WrapUnique(new TrainingWorld(options, device));
   return absl::UnimplementedError(absl::StrCat(
       "this program was built without gloo, which ", options.size,
       " processes need to learn together; build it where libgloo-dev is installed, or start one"));
@@ -246,9 +264,10 @@ absl::StatusOr<std::vector<int64_t>> TrainingWorld::NumbersOf(int64_t number) {
 
 #endif
 
-TrainingWorld::TrainingWorld() : TrainingWorld(TrainingWorldOptions{}) {}
+TrainingWorld::TrainingWorld() : TrainingWorld(TrainingWorldOptions{}, c10::kCPU) {}
 
-TrainingWorld::TrainingWorld(const TrainingWorldOptions& options) : options_(options) {}
+TrainingWorld::TrainingWorld(const TrainingWorldOptions& options, c10::Device device)
+    : options_(options), device_(device) {}
 
 TrainingWorld::~TrainingWorld() = default;
 

@@ -12,6 +12,9 @@
 // processes is the gradient of one process.  No exchange stands in a backward pass, where an error
 // could not be told.
 //
+// Processes that compute on GPUs, each on its own, tell each other through the memory of their
+// hosts, where gloo sums as it does for CPUs: a tensor goes there and back in each exchange.
+//
 // All processes call the same operations in the same order, else they wait for each other until
 // `timeout`.  What a process calls after a failure fails as that did: its world has ended.  In a
 // world of one an operation does nothing and succeeds.
@@ -21,6 +24,7 @@
 #define SIGHTLINE_COMMON_TRAINING_WORLD_H_
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 
 #include <cstdint>
 #include <functional>
@@ -52,10 +56,11 @@ class TrainingWorld {
  public:
   // Of one process.
   TrainingWorld();
-  // Waits until all have come.  InvalidArgument for numbers that no world has; Unimplemented where
-  // LibTorch was built, or is installed, without gloo; Unavailable, naming the meeting place, if
-  // the others are not there in time.
-  static absl::StatusOr<std::unique_ptr<TrainingWorld>> Join(const TrainingWorldOptions& options);
+  // Waits until all have come.  This one computes on `device`.  InvalidArgument for numbers that no
+  // world has; Unimplemented where LibTorch was built, or is installed, without gloo; Unavailable,
+  // naming the meeting place, if the others are not there in time.
+  static absl::StatusOr<std::unique_ptr<TrainingWorld>> Join(const TrainingWorldOptions& options,
+                                                             c10::Device device = c10::kCPU);
   ~TrainingWorld();
   TrainingWorld(const TrainingWorld&) = delete;
   TrainingWorld& operator=(const TrainingWorld&) = delete;
@@ -70,10 +75,11 @@ class TrainingWorld {
   WorldPart PartOf(int64_t count) const;
 
   // In each operation: Unavailable if a process has ended or is not heard of in time, with what
-  // gloo says of it.  Tensors lie on the CPU.
+  // gloo says of it.  Tensors lie on the CPU or on this process's device, in all processes alike.
 
-  // Rows N x W of each process, N may differ, and W is of no matter where N is 0.  What is returned
-  // has no graph.  Internal if processes have rows of different widths.
+  // Rows N x W of each process, N may differ; where N is 0, W and where they lie are of no matter.
+  // What is returned lies where the rows do, and has no graph.  Internal if processes have rows of
+  // different widths.
   absl::StatusOr<GatheredRows> GatherRows(const at::Tensor& rows);
 
   // The sums over all processes, in place; equal in all of them to the bit.
@@ -90,7 +96,7 @@ class TrainingWorld {
 
  private:
   struct Group;
-  explicit TrainingWorld(const TrainingWorldOptions& options);
+  TrainingWorld(const TrainingWorldOptions& options, c10::Device device);
 
   // Runs what may throw, and keeps the first failure.
   absl::Status Exchange(absl::string_view what, const std::function<void(Group* group)>& run);
@@ -99,6 +105,7 @@ class TrainingWorld {
   absl::StatusOr<std::vector<int64_t>> NumbersOf(int64_t number);
 
   const TrainingWorldOptions options_;
+  const c10::Device device_;
   std::unique_ptr<Group> group_;  // null in a world of one
   absl::Status lost_;             // the first failure
 };

@@ -51,9 +51,16 @@ absl::StatusOr<TrainingWorldOptions> WorldOptionsOf(
   options.host = *host;
   ASSIGN_OR_RETURN(options.port, NumberOf("MASTER_PORT", *port, 1, kMostPort));
   // What MASTER_ADDR says does not tell: operators tell process 0 "localhost".
-  const std::string local = variable("LOCAL_WORLD_SIZE").value_or("1");
-  ASSIGN_OR_RETURN(const int local_size, NumberOf("LOCAL_WORLD_SIZE", local, 1, kMostProcesses));
+  const auto local = variable("LOCAL_WORLD_SIZE");
+  ASSIGN_OR_RETURN(const int local_size,
+                   NumberOf("LOCAL_WORLD_SIZE", local.value_or("1"), 1, kMostProcesses));
   options.all_local = local_size == options.size;
+  const auto local_rank = variable("LOCAL_RANK");
+  options.local_rank = options.rank % local_size;
+  if (local_rank.has_value()) {
+    const int most = (local.has_value() ? local_size : options.size) - 1;
+    ASSIGN_OR_RETURN(options.local_rank, NumberOf("LOCAL_RANK", *local_rank, 0, most));
+  }
   options.interface = variable("GLOO_SOCKET_IFNAME").value_or("");
   options.launcher_keeps_store = variable("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
   if (options.launcher_keeps_store) {

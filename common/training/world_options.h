@@ -3,6 +3,9 @@
 //
 //   WORLD_SIZE, RANK           how many processes there are, and the number of this one
 //   MASTER_ADDR, MASTER_PORT   where process 0 is met
+//   LOCAL_WORLD_SIZE, LOCAL_RANK
+//                              how many of them are of this machine, 1 without it, and which of
+//                              those this one is; without it what RANK leaves of LOCAL_WORLD_SIZE
 //   GLOO_SOCKET_IFNAME         the network interface that they talk through; else the one behind
 //                              this machine's name
 //   TORCHELASTIC_USE_AGENT_STORE, TORCHELASTIC_RESTART_COUNT
@@ -32,6 +35,8 @@ struct TrainingWorldOptions {
   int port = 0;
   std::string interface;  // empty: the loopback if all are local, else the one behind this
                           // machine's name
+  // Among those of this machine: which of its GPUs this one has.
+  int local_rank = 0;
   // Whether all of them are of this machine.
   bool all_local = false;
   // The meeting place is kept by who has started the processes, rather than by process 0, and what

@@ -97,14 +97,14 @@ def gain(numbers):
     return f"{value:+.1f} [{low:+.1f}, {high:+.1f}] {sign(numbers)}".rstrip()
 
 
-def part_table(part, methods, directions):
-    """R@1 each way with intervals and its difference to each reference, R@20 of texts, and what a
-    text takes, with a star where a stage was timed with another number of pairs."""
+def part_table(part, methods, directions, timed):
+    """R@1 each way with intervals and its difference to each reference, R@20 of texts, and, if
+    `timed`, what a text takes, with a star where a stage was timed with another number of pairs."""
     references = sorted({r for m in methods for d in DIRECTIONS for r in m[d]["minus"]})
     columns = [part]
     for direction in directions:
         columns += [f"{ARROWS[direction]} R@1"] + [f"minus {reference}" for reference in references]
-    columns += ["T→I R@20", "ms a query"]
+    columns += ["T→I R@20"] + ["ms a query"] * timed
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     for method in methods:
         cells = [method_name(method)]
@@ -115,7 +115,7 @@ def part_table(part, methods, directions):
         cells.append(f"{method['text_to_image']['r_at_20'][0]:.1f}")
         seconds = method.get("seconds_per_query")
         star = COMPUTED if method.get("computed") else ""
-        cells.append("" if seconds is None else f"{1000 * seconds:.3g}{star}")
+        cells += ["" if seconds is None else f"{1000 * seconds:.3g}{star}"] * timed
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -198,7 +198,9 @@ def tables(rows):
         claims = claim_table(row.get("claims", []), result["parts"], directions)
         text += "\n" + claims if claims else ""
         for part, methods in result["parts"].items():
-            text += "\n" + part_table(part, methods, directions)
+            # What one of two takes is a share of a batch, which says nothing of a search.
+            timed = not row.get("siblings", False)
+            text += "\n" + part_table(part, methods, directions, timed)
         results = [found for found in (rows.result(name, seed) for seed in seeds) if found]
         by_seed = seeds_table(row, results, directions) if len(results) > 1 else ""
         text += "\n" + by_seed if by_seed else ""

@@ -100,21 +100,34 @@ std::string Number(double value) {
   return absl::StrFormat("%.6f", value);
 }
 
+// A measure's three columns.
+void AddTitles(const std::string& measure, std::vector<std::string>* titles) {
+  for (const char* const end : {"", "_low", "_high"}) titles->push_back(absl::StrCat(measure, end));
+}
+
+void AddValue(const PartRow& row, int index, std::vector<std::string>* fields) {
+  const Interval& interval = row.intervals[index];
+  for (const double value : {row.values[index], interval.low, interval.high}) {
+    fields->push_back(Number(value));
+  }
+}
+
 std::vector<std::string> CsvTitles() {
   std::vector<std::string> titles = {"protocol", "language",    "runs",  "policy",
                                      "depth",    "combination", "lambda"};
   for (const absl::string_view direction : {"ir", "tr"}) {
     titles.push_back(absl::StrCat(direction, "_query_count"));
     for (int m = 0; m < kQueryMeasureCount; ++m) {
-      titles.push_back(absl::StrCat(direction, "_", MeasureName(m)));
+      AddTitles(absl::StrCat(direction, "_", MeasureName(m)), &titles);
     }
     titles.push_back(absl::StrCat(direction, "_median_rank"));
   }
-  for (const absl::string_view last :
-       {"ar", "ar_low", "ar_high", "rsum", "seconds_per_query", "encoding_seconds",
-        "seconds_with_encoding", "computed", "meta_ave", "meta_ave_low", "meta_ave_high"}) {
-    titles.emplace_back(last);
+  for (const char* const measure : {"ar", "rsum"}) AddTitles(measure, &titles);
+  for (const char* const time :
+       {"seconds_per_query", "encoding_seconds", "seconds_with_encoding", "computed"}) {
+    titles.emplace_back(time);
   }
+  AddTitles("meta_ave", &titles);
   return titles;
 }
 
@@ -159,14 +172,12 @@ std::vector<std::string> CsvRow(const TablesReport& report, size_t part, size_t 
   for (const Direction direction : {Direction::kTextToImage, Direction::kImageToText}) {
     fields.push_back(absl::StrCat(row.queries[static_cast<int>(direction)]));
     for (int m = 0; m < kQueryMeasureCount; ++m) {
-      fields.push_back(Number(row.values[TableIndex(direction, m)]));
+      AddValue(row, TableIndex(direction, m), &fields);
     }
     fields.push_back(Number(row.median_rank[static_cast<int>(direction)]));
   }
-  fields.push_back(Number(row.values[kAverageRecall]));
-  fields.push_back(Number(row.intervals[kAverageRecall].low));
-  fields.push_back(Number(row.intervals[kAverageRecall].high));
-  fields.push_back(Number(row.values[kRecallSum]));
+  AddValue(row, kAverageRecall, &fields);
+  AddValue(row, kRecallSum, &fields);
   AddTimes(report, part, ranking, &fields);
   AddMetaAverage(report, ranking, &fields);
   return fields;

@@ -26,19 +26,19 @@ namespace {
 struct InitFlags {
   std::string store, vocabulary, weights_of, config;
   std::vector<std::string> weights_from;
-  std::vector<WeightsSource> sources;  // of weights_from
+  std::vector<WeightsSource> sources;  // of weights_from, or the one of weights_of
   InitOptions options;
 };
 
-// PATH,OLD=NEW,...
-absl::StatusOr<WeightsSource> ParseSource(const std::string& text) {
+// PATH,OLD=NEW,... of the flag.
+absl::StatusOr<WeightsSource> ParseSource(absl::string_view flag, const std::string& text) {
   const std::vector<std::string> parts = absl::StrSplit(text, ',');
   WeightsSource source;
   source.path = parts[0];
   for (size_t i = 1; i < parts.size(); ++i) {
     const size_t mark = parts[i].find('=');
     if (mark == std::string::npos) {
-      return absl::InvalidArgumentError(absl::StrCat("--weights-from ", text, ": \"", parts[i],
+      return absl::InvalidArgumentError(absl::StrCat("--", flag, " ", text, ": \"", parts[i],
                                                      "\" is not OLD=NEW, what names begin with"));
     }
     source.renames.emplace_back(parts[i].substr(0, mark), parts[i].substr(mark + 1));
@@ -56,9 +56,10 @@ ModelBundle Told(const BorrowedModel& borrowed, const std::string& others, const
 absl::StatusOr<ModelBundle> WriteInitialModel(const InitFlags& flags, const Console& console) {
   ASSIGN_OR_RETURN(const bundle::v1::ModelBundleManifest manifest, ReadModelConfig(flags.config));
   if (!flags.weights_of.empty()) {
-    ASSIGN_OR_RETURN(const ModelBundle other, OpenNamedBundle(flags.store, flags.weights_of));
+    const WeightsSource& source = flags.sources.front();
+    ASSIGN_OR_RETURN(const ModelBundle other, OpenNamedBundle(flags.store, source.path));
     ASSIGN_OR_RETURN(const BorrowedModel borrowed,
-                     InitModelFrom(other, flags.store, manifest, flags.options));
+                     InitModelFrom(other, flags.store, manifest, flags.options, source.renames));
     return Told(borrowed, other.directory, console);
   }
   ASSIGN_OR_RETURN(const std::string vocabulary,
@@ -144,10 +145,12 @@ int RunInitModel(const std::vector<std::string>& args, const Console& console) {
   flags.String("vocabulary", "FILE",
                "vocabulary of the kind that --config says; make-vocabulary makes one",
                &values.vocabulary);
-  flags.String("weights-of", "MODEL",
-               "in place of --vocabulary: id of a bundle in --store, or a bundle's folder, whose "
-               "vocabulary is taken, and whose weights wherever names and shapes are the same",
-               &values.weights_of);
+  flags.String(
+      "weights-of", "MODEL,OLD=NEW,...",
+      "in place of --vocabulary: id of a bundle in --store, or a bundle's folder, whose "
+      "vocabulary is taken, and whose weights wherever names and shapes are the same, after "
+      "names that begin with OLD begin with NEW",
+      &values.weights_of);
   flags.Strings("weights-from", "PATH,OLD=NEW,...",
                 "beside --vocabulary: checkpoint, as convert reads them, or bundle's folder, whose "
                 "weights are taken wherever names and shapes are the same, after names that begin "
@@ -172,8 +175,11 @@ int RunInitModel(const std::vector<std::string>& args, const Console& console) {
                       "give --weights-of MODEL, or --weights-from PATH with --vocabulary FILE",
                       console);
   }
-  for (const std::string& text : values.weights_from) {
-    absl::StatusOr<WeightsSource> source = ParseSource(text);
+  const bool of_one = !values.weights_of.empty();
+  for (const std::string& text :
+       of_one ? std::vector<std::string>{values.weights_of} : values.weights_from) {
+    absl::StatusOr<WeightsSource> source =
+        ParseSource(of_one ? "weights-of" : "weights-from", text);
     if (!source.ok()) {
       return UsageError(kInitModelCommand, std::string(source.status().message()), console);
     }

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -103,6 +104,34 @@ TEST_CASE("whole heads of pre-training come along within a family") {
   REQUIRE(made->tensors().count("feat_regress.net.0.bias") == 0);
   REQUIRE(borrowed->taken == static_cast<int64_t>(tensors.size()) - 1);
   REQUIRE(LoadModel(borrowed->bundle, {}).ok());
+}
+
+TEST_CASE("a model of half the layers begins with every second one of another") {
+  const TempDir store;
+  bundle::v1::ModelBundleManifest whole = TinyManifest(), half = TinyManifest();
+  whole.mutable_transformer()->set_layer_count(4);
+  half.mutable_transformer()->set_layer_count(2);
+  const ModelBundle other = *InitModel(store.path(), whole, TinyVocabulary(), {});
+  InitOptions options;
+  options.seed = 2;
+  const std::string layer = "bert.encoder.layer.";
+  const auto borrowed = InitModelFrom(other, store.path(), half, options,
+                                      {{layer + "1.", "left_out."}, {layer + "2.", layer + "1."}});
+  INFO(borrowed.status());
+  REQUIRE(borrowed.ok());
+  REQUIRE(borrowed->drawn.empty());
+  const auto of = *Safetensors::Open(other.FilePath(kWeightsFile));
+  const auto made = *Safetensors::Open(borrowed->bundle.FilePath(kWeightsFile));
+  const std::string weight = ".attention.self.key.weight";
+  for (const auto& [place, taken] : {std::pair("0", "0"), std::pair("1", "2")}) {
+    INFO(place);
+    REQUIRE(made->tensors().at(layer + place + weight).bytes ==
+            of->tensors().at(layer + taken + weight).bytes);
+  }
+  const absl::Status none =
+      InitModelFrom(other, store.path(), half, options, {{layer + "7.", "x."}}).status();
+  REQUIRE(none.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(none.message(), "no tensor whose name begins with"));
 }
 
 TEST_CASE("a LightningDOT begins with a UNITER as its image tower and a BERT as its text tower") {

@@ -1,25 +1,20 @@
 // What becomes of a run by a recipe that is killed between two checkpoints.
 #include <ATen/ATen.h>
 
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "absl/time/time.h"
-#include "common/base/call_context.h"
 #include "common/base/files.h"
 #include "common/formats/safetensors.h"
 #include "common/models/network/weights.h"
 #include "common/training/recipe_trainer.h"
+#include "tests/common/training/killed_run.h"
 #include "tests/common/training/recipe_fixture.h"
 #include "tests/support/catch.h"
-#include "tests/support/fake_clock.h"
 
 namespace sightline {
 namespace {
-
-constexpr absl::Duration kEvery = absl::Hours(1);
 
 struct KillableJob {
   std::string family;
@@ -41,23 +36,6 @@ struct KillableFixture : RecipeFixture {
   explicit KillableFixture(const KillableJob& of) : RecipeFixture(of.family, of.tasks) {
     job.recipe.dropout = 0.1;
     job.recipe.mining.every = of.mined_every;
-    job.report_every = 1;
-    job.checkpoint_directory = checkpoints.path();
-    job.checkpoint_every = kEvery;
-  }
-
-  // In which a checkpoint is due behind each of `due`, and which ends without another one behind
-  // `killed`, unless that is 0.
-  absl::StatusOr<RecipeResult> RunUntil(int64_t killed, const std::vector<int64_t>& due) {
-    FakeClock clock;
-    notes = RecipeNotes();
-    notes.on_step = [&](const RecipeStepReport& report) {
-      if (report.step == killed) throw std::runtime_error("killed");
-      for (const int64_t step : due) {
-        if (report.step == step) clock.Advance(kEvery);
-      }
-    };
-    return TrainByRecipe(job, &notes, CallContext(&clock, absl::InfiniteFuture()));
   }
 
   std::string LastCheckpoint() const {
@@ -70,17 +48,17 @@ TEST_CASE("a run that was killed goes back to its checkpoint and ends in the bit
   for (const KillableJob& job : Jobs()) {
     INFO(job.family);
     KillableFixture whole(job), killed(job);
-    const auto expected = whole.RunUntil(0, {});
+    const auto expected = RunUntil(0, {}, &whole);
     INFO(expected.status());
     REQUIRE(expected.ok());
     // Where it looks and mines, and in between.
-    REQUIRE_FALSE(killed.RunUntil(11, {8}).ok());
+    REQUIRE_FALSE(RunUntil(11, {8}, &killed).ok());
     REQUIRE(killed.notes.checkpoints == std::vector<int64_t>{8});
-    REQUIRE_FALSE(killed.RunUntil(15, {10}).ok());
+    REQUIRE_FALSE(RunUntil(15, {10}, &killed).ok());
     REQUIRE(killed.notes.notes == std::vector<std::string>{"continues behind step 8 of 24"});
     REQUIRE(killed.notes.steps.front().step == 9);
     REQUIRE(killed.notes.checkpoints == std::vector<int64_t>{10});
-    const auto ended = killed.RunUntil(0, {});
+    const auto ended = RunUntil(0, {}, &killed);
     REQUIRE(ended.ok());
     REQUIRE(killed.notes.steps.front().step == 11);
     REQUIRE(killed.WeightsOf(*ended) == whole.WeightsOf(*expected));
@@ -110,15 +88,15 @@ TEST_CASE("heads that are written are those of the step whose weights are") {
 
 TEST_CASE("a run that was killed before its first checkpoint begins anew") {
   KillableFixture of(Jobs()[3]);
-  REQUIRE_FALSE(of.RunUntil(5, {}).ok());
+  REQUIRE_FALSE(RunUntil(5, {}, &of).ok());
   REQUIRE(of.notes.checkpoints.empty());
-  REQUIRE(of.RunUntil(0, {}).ok());
+  REQUIRE(RunUntil(0, {}, &of).ok());
   REQUIRE(of.notes.steps.front().step == 1);
 }
 
 TEST_CASE("checkpoints are as far apart as the job allows, and one is at the end") {
   KillableFixture of(Jobs()[3]);
-  REQUIRE(of.RunUntil(0, {3, 20}).ok());
+  REQUIRE(RunUntil(0, {3, 20}, &of).ok());
   REQUIRE(of.notes.checkpoints == std::vector<int64_t>{3, 20, 24});
 }
 

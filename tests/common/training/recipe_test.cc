@@ -215,6 +215,14 @@ TEST_CASE("what is made wrong is looked at, and words are known by a WordNet") {
                             "tasks.0.replaced_kinds is set, but made_wrong makes no texts"));
 }
 
+TEST_CASE("a scale that nothing learns is refused") {
+  Recipe recipe = Sound();
+  recipe.initial_temperature = 0.05;
+  REQUIRE(absl::StrContains(Problems(recipe), "initial_temperature is set, but no task"));
+  recipe.tasks[0].objective = "contrastive";
+  REQUIRE(CheckRecipe(recipe).ok());
+}
+
 TEST_CASE("mining is of use to a task, and a retriever is asked once") {
   Recipe recipe = Sound();
   recipe.mining.every = 100;

@@ -50,6 +50,21 @@ TEST_CASE("what would do nothing, or choose by what was learnt, is refused") {
   REQUIRE_FALSE(CheckTrainingOptions(all).ok());
 }
 
+TEST_CASE("what the other loss of the bi-encoder reads is refused") {
+  TrainingOptions contrastive;
+  contrastive.bi.hinge_margin = 0.2;
+  REQUIRE(absl::StrContains(CheckTrainingOptions(contrastive).message(), "bi.hinge_margin is set"));
+  contrastive.bi.loss = BiLoss::kHinge;
+  REQUIRE(CheckTrainingOptions(contrastive).ok());
+  TrainingOptions hinge;
+  hinge.bi.loss = BiLoss::kHinge;
+  hinge.bi.initial_temperature = 0.05;
+  REQUIRE(
+      absl::StrContains(CheckTrainingOptions(hinge).message(), "bi.initial_temperature is set"));
+  hinge.bi.loss = BiLoss::kContrastive;
+  REQUIRE(CheckTrainingOptions(hinge).ok());
+}
+
 TEST_CASE("drops of the rate are for decay by steps, and that needs them") {
   TrainingOptions options;
   options.bi.rate.drop_every = 100;

@@ -53,6 +53,16 @@ TEST_CASE("a launcher says who this is and where the others are met") {
   environment["LOCAL_WORLD_SIZE"] = "3";
   REQUIRE(Read(environment)->all_local);
 
+  // One of three on this machine, counted on from those of others where nothing says which.
+  REQUIRE(Read(environment)->local_rank == 2);
+  environment["LOCAL_WORLD_SIZE"] = "2";
+  REQUIRE(Read(environment)->local_rank == 0);
+  environment["LOCAL_RANK"] = "1";
+  REQUIRE(Read(environment)->local_rank == 1);
+  // Some say which one it is, and not of how many.
+  environment.erase("LOCAL_WORLD_SIZE");
+  REQUIRE(Read(environment)->local_rank == 1);
+
   environment["GLOO_SOCKET_IFNAME"] = "eth1";
   environment["TORCHELASTIC_USE_AGENT_STORE"] = "True";
   environment["TORCHELASTIC_RESTART_COUNT"] = "4";
@@ -85,6 +95,7 @@ TEST_CASE("what is missing or out of its range is named, with its value") {
   REQUIRE(absl::StrContains(message(with("WORLD_SIZE", "0")), "WORLD_SIZE is '0'"));
   REQUIRE(absl::StrContains(message(with("WORLD_SIZE", "99999")), "WORLD_SIZE is '99999'"));
   REQUIRE(absl::StrContains(message(with("LOCAL_WORLD_SIZE", "0")), "LOCAL_WORLD_SIZE is '0'"));
+  REQUIRE(absl::StrContains(message(with("LOCAL_RANK", "3")), "LOCAL_RANK is '3'"));
   REQUIRE(absl::StrContains(message(with("WORLD_SIZE", "two")), "WORLD_SIZE is 'two'"));
   REQUIRE(absl::StrContains(message(with("MASTER_PORT", "65536")), "MASTER_PORT is '65536'"));
   REQUIRE(absl::StrContains(message(with("MASTER_PORT", "0")), "MASTER_PORT is '0'"));

@@ -172,6 +172,10 @@ class ClaimsTest(cases.Case):
         self.assertEqual(list(self.rows().result("both")["parts"]),
                          ["all", "families", "slice_plain", "slice_binding"])
         self.assertEqual(list(self.rows().result("apart")["parts"]), ["colours_swapped"])
+        # Who tells one of two has no time of a search.
+        both, apart = report.tables(self.rows()).split("**apart**")
+        self.assertIn("ms a query", both)
+        self.assertNotIn("ms a query", apart)
         self.assertEqual(self.read("work/measures/apart/siblings.tsv"), "test_1k/0\ttest_1k/1\n")
         self.assertEqual(self.read("work/measures/both/families.tsv"), "test_1k/0\ntest_1k/1\n")
         scores = self.calls("scores")
@@ -221,6 +225,19 @@ class ClaimsTest(cases.Case):
         self.assertEqual(self.read("work/networks/as_it_is/manifest.json"), "begun")
         self.assertEqual(self.rows().result("as_it_is")["steps"], 0)
         self.assertIn("| as_it_is | 0 |", report.tables(self.rows()))
+
+    def test_its_shape_may_name_those_weights_otherwise(self):
+        self.written({"half": {"model": "n", "weights_of": "bi", "recipe": "r",
+                               "renamed": {"layer.1.": "left_out.", "layer.2.": "layer.1."}}})
+        self.run_rows("bi")
+        self.run_rows("half")
+        begun = self.calls("init-model")[-1]
+        self.assertEqual(begun[begun.index("--weights-of") + 1],
+                         os.path.join(self.folder, "work/networks/bi") +
+                         ",layer.1.=left_out.,layer.2.=layer.1.")
+        self.written({"half": {"model": "n", "start": "bi", "renamed": {"a": "b"}}})
+        with self.assertRaisesRegex(claims.Failed, "has renamed, and no weights_of"):
+            self.rows()
 
     def test_committed_weights_stand_for_a_network_that_was_trained_elsewhere(self):
         rows = json.loads(json.dumps(ROWS))

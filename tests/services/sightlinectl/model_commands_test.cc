@@ -87,6 +87,13 @@ TEST_CASE("a model begins with another one's vocabulary and weights") {
                dir.File("v.txt")})
               .status == 2);
   REQUIRE(Run({"init-model", "--store", dir.path(), "--weights-of", dir.File("none")}).status == 1);
+  const Ran misnamed = Run({"init-model", "--store", dir.path(), "--weights-of", id + ",zzz.=b."});
+  REQUIRE(misnamed.status == 1);
+  REQUIRE(absl::StrContains(misnamed.err, "no tensor whose name begins with \"zzz.\""));
+  const Ran malformed = Run({"init-model", "--store", dir.path(), "--weights-of", id + ",bert"});
+  REQUIRE(malformed.status == 2);
+  REQUIRE(
+      absl::StrContains(malformed.err, "--weights-of " + id + ",bert: \"bert\" is not OLD=NEW"));
 }
 
 TEST_CASE("a model begins with weights of several others, by names that are given") {

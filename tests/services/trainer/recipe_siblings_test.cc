@@ -8,6 +8,7 @@
 #include "common/base/files.h"
 #include "services/trainer/learn_config.h"
 #include "tests/common/models/tiny_family.h"
+#include "tests/common/training/killed_run.h"
 #include "tests/common/training/made_up_wordnet.h"
 #include "tests/common/training/recipe_fixture.h"
 #include "tests/common/training/same_run.h"
@@ -131,27 +132,24 @@ TEST_CASE("each recipe's losses all fall, of the family that it is for") {
   }
 }
 
-TEST_CASE("each recipe's run that was stopped ends in the weights of one that was not") {
+TEST_CASE("each recipe's run that was killed ends in the weights of one that was not") {
   for (const Sibling& sibling : Siblings()) {
     INFO(sibling.recipe << ", " << sibling.family);
     Recipe recipe = SiblingOf(sibling.recipe);
     SetSteps(12, &recipe);
     recipe.dropout = 0.1;
     recipe.develop_every = 4;
-    SiblingRun whole(sibling, recipe), stopped(sibling, recipe);
-    stopped.job.report_every = 1;
-    const CallContext call = CallContext::Unbounded();
-    RecipeNotes notes;
-    notes.on_step = [&](const RecipeStepReport& report) {
-      if (report.step == 7) call.cancellation()->Cancel();
-    };
-    REQUIRE(TrainByRecipe(stopped.job, &notes, call).status().code() ==
-            absl::StatusCode::kCancelled);
-    REQUIRE(stopped.WeightsOf(stopped.MustRun()) == whole.WeightsOf(whole.MustRun()));
-    REQUIRE(stopped.notes.steps.front().step == 8);
+    SiblingRun whole(sibling, recipe), killed(sibling, recipe);
+    REQUIRE_FALSE(RunUntil(9, {6}, &killed).ok());
+    REQUIRE(killed.notes.checkpoints == std::vector<int64_t>{6});
+    REQUIRE(killed.notes.looks.size() == 2);
+    const auto ended = RunUntil(0, {}, &killed);
+    INFO(ended.status());
+    REQUIRE(ended.ok());
+    REQUIRE(killed.notes.steps.front().step == 7);
+    REQUIRE(killed.notes.looks.size() == 2);
+    REQUIRE(killed.WeightsOf(*ended) == whole.WeightsOf(whole.MustRun()));
     REQUIRE(whole.notes.looks.size() == 3);
-    REQUIRE(notes.looks.size() == 1);
-    REQUIRE(stopped.notes.looks.size() == 2);
   }
 }
 

@@ -101,11 +101,15 @@ TEST_CASE("distillation costs the divergence from the softened teacher, at the g
       const std::vector<double> q = Softmax(student[i], temperature);
       for (int64_t k = 0; k < kClasses; ++k) total += p[k] * std::log(p[k] / q[k]);
     }
-    const auto loss = [&] {
-      return DistillationLoss({student, teacher}, temperature, ClassReduction::kSum).value;
-    };
-    REQUIRE(loss().item<double>() == Approx(total / kRows * temperature * temperature));
-    RequireGradients({student}, loss);
+    for (const ClassReduction reduction : {ClassReduction::kSum, ClassReduction::kMean}) {
+      const auto loss = [&] {
+        return DistillationLoss({student, teacher}, temperature, reduction).value;
+      };
+      const double candidates = reduction == ClassReduction::kMean ? kClasses : 1;
+      REQUIRE(loss().item<double>() ==
+              Approx(total / candidates / kRows * temperature * temperature));
+      RequireGradients({student}, loss);
+    }
   }
 }
 
