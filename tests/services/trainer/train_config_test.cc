@@ -76,8 +76,10 @@ TEST_CASE("every option that decides the weights has a key of its own name") {
   for (size_t i = 0; i < defaults.size(); ++i) {
     const auto& [name, value] = defaults[i];
     // These need other options to change with them: one wrong pair for each right one; decay
-    // by steps.
-    if (name == "joint.loss" || absl::EndsWith(name, ".drop_every")) continue;
+    // by steps; the other loss.
+    if (name == "joint.loss" || name == "bi.hinge_margin" || absl::EndsWith(name, ".drop_every")) {
+      continue;
+    }
     const std::string other = AnotherThan(name, value);
     // "auto" excludes with_validation.
     const auto config = Read(absl::StrCat(kPaths, "combination: replace\n", Nested(name, other)));
@@ -101,6 +103,13 @@ TEST_CASE("a rate that drops by steps is read in every stage") {
     REQUIRE(absl::StrContains(text, absl::StrCat(stage, ".rate.decay=step\n")));
     REQUIRE(absl::StrContains(text, absl::StrCat(stage, ".rate.drop_every=300\n")));
   }
+}
+
+TEST_CASE("a margin is read of the loss that has one") {
+  const auto config = Read(absl::StrCat(kPaths, "bi: {loss: hinge, hinge_margin: 0.25}\n"));
+  INFO(config.status());
+  REQUIRE(config.ok());
+  REQUIRE(config->options.bi.hinge_margin == 0.25);
 }
 
 TEST_CASE("options that do not decide the weights are read, too") {
