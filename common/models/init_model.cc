@@ -121,16 +121,25 @@ absl::StatusOr<Tensors> Renamed(const Tensors& tensors, const Renames& renames,
                                                    " has no tensor whose name begins with \"", from,
                                                    "\", which is to be \"", to, "\""));
   }
-  Tensors renamed;
+  Tensors renamed, kept;
   for (const auto& [name, tensor] : tensors) {
-    std::string now = name;
-    for (const auto& [from, to] : renames) {
-      if (!absl::StartsWith(name, from)) continue;
-      now = absl::StrCat(to, absl::string_view(name).substr(from.size()));
-      break;
+    const auto rename = std::find_if(renames.begin(), renames.end(),
+                                     [name = absl::string_view(name)](const auto& r) {
+                                       return absl::StartsWith(name, r.first);
+                                     });
+    if (rename == renames.end()) {
+      kept.emplace(name, tensor);
+      continue;
     }
-    renamed.emplace(std::move(now), tensor);
+    const std::string now =
+        absl::StrCat(rename->second, absl::string_view(name).substr(rename->first.size()));
+    if (!renamed.emplace(now, tensor).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(whose, " has two tensors that are to be \"", now, "\"; leave one as it is"));
+    }
   }
+  // Does not take the place of what is there already.
+  renamed.insert(kept.begin(), kept.end());
   return renamed;
 }
 

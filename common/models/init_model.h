@@ -33,7 +33,8 @@ absl::StatusOr<ModelBundle> InitModel(absl::string_view store,
                                       absl::string_view vocabulary, const InitOptions& options);
 
 // A tensor whose name begins with the first text, which may be empty, is taken under the name that
-// begins with the second one instead; the first pair that fits counts.  Others keep theirs.
+// begins with the second one instead, in the place of one that is called so; the first pair that
+// fits counts.  Others keep theirs.  InvalidArgument if two come to one name by this.
 using Renames = std::vector<std::pair<std::string, std::string>>;
 
 struct BorrowedModel {

@@ -115,8 +115,8 @@ TEST_CASE("a model of half the layers begins with every second one of another") 
   InitOptions options;
   options.seed = 2;
   const std::string layer = "bert.encoder.layer.";
-  const auto borrowed = InitModelFrom(other, store.path(), half, options,
-                                      {{layer + "1.", "left_out."}, {layer + "2.", layer + "1."}});
+  const auto borrowed =
+      InitModelFrom(other, store.path(), half, options, {{layer + "2.", layer + "1."}});
   INFO(borrowed.status());
   REQUIRE(borrowed.ok());
   REQUIRE(borrowed->drawn.empty());
@@ -132,6 +132,12 @@ TEST_CASE("a model of half the layers begins with every second one of another") 
       InitModelFrom(other, store.path(), half, options, {{layer + "7.", "x."}}).status();
   REQUIRE(none.code() == absl::StatusCode::kInvalidArgument);
   REQUIRE(absl::StrContains(none.message(), "no tensor whose name begins with"));
+  const absl::Status twice =
+      InitModelFrom(other, store.path(), half, options,
+                    {{layer + "2.", layer + "1."}, {layer + "3.", layer + "1."}})
+          .status();
+  REQUIRE(twice.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(twice.message(), "two tensors that are to be \"" + layer + "1."));
 }
 
 TEST_CASE("a LightningDOT begins with a UNITER as its image tower and a BERT as its text tower") {
