@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/base/usable_cores.h"
 #include "common/config/config.h"
 #include "common/log/log.h"
 #include "common/rpc/shutdown_signals.h"
@@ -31,6 +33,9 @@ struct LearnFlags {
 };
 
 constexpr char kProcessesFlag[] = "processes";
+
+// A machine with fewer cores starts so many for the sake of trying.
+constexpr int kTriedProcesses = 8;
 
 Flags DefineFlags(LearnFlags* values) {
   LearnOverrides& overrides = values->overrides;
@@ -154,6 +159,16 @@ int RunLearn(const std::vector<std::string>& args, const Console& console) {
   if (!world.ok()) {
     Fail(world.status(), console);
     return kUsageError;
+  }
+  const int most = std::max(UsableCores(), kTriedProcesses);
+  if (values.processes > most) {
+    return UsageError(
+        kLearnCommand,
+        absl::StrCat("--processes is ", values.processes, ", and of this machine, of ",
+                     UsableCores(), " cores, at most ", most,
+                     " learn together: each has all that is learnt from in memory of its own, and "
+                     "all wait for the slowest"),
+        console);
   }
   if (values.processes > 1) {
     if (world->size > 1) {

@@ -207,6 +207,12 @@ TEST_CASE("a command that a launcher has started starts no others") {
   REQUIRE(absl::StrContains(launch.Log("log"), "leave --processes out"));
 }
 
+TEST_CASE("a command starts no more processes than a machine can bear") {
+  Launch launch(/*steps=*/8);
+  REQUIRE(launch.Start("two", "log", {}, {"--processes=1000"})->Wait() == kUsageError);
+  REQUIRE(absl::StrContains(launch.Log("log"), "--processes is 1000, and of this machine"));
+}
+
 TEST_CASE("when one process is interrupted all stop, and may be started again") {
   Launch launch(/*steps=*/1'000'000);
   const auto processes = launch.StartTwo("two");
