@@ -67,7 +67,7 @@ class RecipeTrainer {
       RETURN_IF_ERROR(OrEnded(world_.Agree(call_.Check("train"))));
       RETURN_IF_ERROR(MineIfDue());
       RETURN_IF_ERROR(Step());
-      RETURN_IF_ERROR(world_.Agree(AfterStep()));
+      RETURN_IF_ERROR(AgreeAfterStep());
     }
     return Finish();
   }
@@ -215,6 +215,13 @@ class RecipeTrainer {
     ++task_steps_[i];
     ++progress_.step;
     return absl::OkStatus();
+  }
+
+  // Where another process is lost here, the step is whole.
+  absl::Status AgreeAfterStep() {
+    const absl::Status own = AfterStep();
+    const absl::Status all = world_.Agree(own);
+    return own.ok() && absl::IsUnavailable(all) ? OrEnded(all) : all;
   }
 
   absl::Status AfterStep() {

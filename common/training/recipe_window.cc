@@ -38,7 +38,8 @@ absl::Status RecipeWindow::Report(RecipeStepReport* report) {
       return absl::InternalError(absl::StrCat("the loss of ", TaskName(recipe_, i),
                                               " is not finite any more at step ", report->step,
                                               "; start again with a lower rate or a longer "
-                                              "warm-up"));
+                                              "warm-up, or, if no step before had a finite one, "
+                                              "without regions whose features are too large"));
     }
     sums = TaskSums();
   }

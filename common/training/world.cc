@@ -109,8 +109,7 @@ absl::StatusOr<std::unique_ptr<TrainingWorld>> TrainingWorld::Join(
       "process ", options.rank, " of ", options.size, " did not meet the others at ", options.host,
       ":", options.port, " within ", absl::FormatDuration(options.timeout), ": ", thrown,
       "; are all of them started, with equal WORLD_SIZE, MASTER_ADDR and MASTER_PORT and each with "
-      "a "
-      "RANK of its own?"));
+      "a RANK of its own, and is the port no other program's?"));
 }
 
 absl::Status TrainingWorld::Exchange(absl::string_view what,

@@ -64,6 +64,7 @@ class ScoresRun {
 
   // What it says to people.  To `err` goes what they should know before hours of work.
   absl::StatusOr<std::string> Run(std::ostream& err) {
+    if (!plan_.directory.empty()) RETURN_IF_ERROR(MakeDirectories(plan_.directory));
     ASSIGN_OR_RETURN(ScoredCorpus corpus, OpenScoredCorpus(flags_, plan_));
     corpus_ = std::move(corpus.pairs);
     items_ = std::move(corpus.items);

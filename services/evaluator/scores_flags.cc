@@ -114,11 +114,9 @@ absl::StatusOr<ScoresPlan> PlanScores(const ScoresFlags& flags) {
     return absl::InvalidArgumentError("--time-only and --time-queries 0 leave nothing to do");
   }
   plan.pairs = flags.pairs;
-  if (plan.pairs.empty()) {
-    const auto slash = flags.out.rfind('/');
-    plan.pairs = absl::StrCat(slash == std::string::npos ? "" : flags.out.substr(0, slash + 1),
-                              "pairs.jsonl");
-  }
+  const auto slash = flags.out.rfind('/');
+  if (slash != std::string::npos) plan.directory = flags.out.substr(0, slash + 1);
+  if (plan.pairs.empty()) plan.pairs = absl::StrCat(plan.directory, "pairs.jsonl");
   return plan;
 }
 

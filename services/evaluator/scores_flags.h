@@ -44,7 +44,8 @@ struct ScoresPlan {
   Protocol protocol;
   int depth = 20;  // of candidates
   int64_t timed_pairs = ScorerOptions().timed_pairs;
-  std::string pairs;  // path of the file that says what rows and columns are
+  std::string directory;  // of what is written, with a slash at its end; empty: the current one
+  std::string pairs;      // path of the file that says what rows and columns are
 };
 
 // InvalidArgument says what is wrong with which flag.

@@ -14,7 +14,8 @@ int RunMakeVocabulary(const std::vector<std::string>& args, const Console& conso
 
 inline constexpr Command kInitModelCommand = {
     "init-model",
-    "sightlinectl init-model --store DIR --vocabulary FILE [--config FILE] [--seed N]",
+    "sightlinectl init-model --store DIR (--vocabulary FILE | --weights-of MODEL) [--config FILE] "
+    "[--seed N]",
     "writes a model bundle with random weights and prints its id", RunInitModel};
 inline constexpr Command kMakeVocabularyCommand = {
     "make-vocabulary",

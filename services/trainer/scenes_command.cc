@@ -137,11 +137,14 @@ absl::Status See(const ScenesFlags& flags, const WantedSplits& wanted, const Sce
   return absl::OkStatus();
 }
 
-// Drawings are read, and held to their lock, before anything is made of them.
+// What pictures are painted of, held to its lock; nothing where none are.
+absl::StatusOr<DrawingSet> DrawingsFor(const WantedSplits& wanted) {
+  if (wanted.painted.empty() && wanted.seen.empty()) return DrawingSet({});
+  return ReadSceneDrawings();
+}
+
 absl::Status PaintAndSee(const ScenesFlags& flags, const WantedSplits& wanted, const SceneSet& set,
-                         const CallContext& call) {
-  if (wanted.painted.empty() && wanted.seen.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const DrawingSet drawings, ReadSceneDrawings());
+                         const DrawingSet& drawings, const CallContext& call) {
   const int threads = static_cast<int>(flags.threads.value_or(UsableCores()));
   for (const SceneSplit split : wanted.painted) {
     RETURN_IF_ERROR(WriteScenePictures(set[static_cast<int>(split)], split, drawings, flags.out,
@@ -167,8 +170,9 @@ absl::StatusOr<std::string> WriteAndMeasure(const ScenesFlags& flags, const Want
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
   ASSIGN_OR_RETURN(const SceneSet set, MakeScenes(flags.options, call));
   RETURN_IF_ERROR(CheckWanted(wanted, set));
+  ASSIGN_OR_RETURN(const DrawingSet drawings, DrawingsFor(wanted));
   ASSIGN_OR_RETURN(const std::string sums, WriteScenes(set, flags.out));
-  RETURN_IF_ERROR(PaintAndSee(flags, wanted, set, call));
+  RETURN_IF_ERROR(PaintAndSee(flags, wanted, set, drawings, call));
   return absl::StrCat(sums, ControlsOf(set));
 }
 

@@ -1,5 +1,6 @@
 // Runs by recipes that are stopped within a step, which is then given up.
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -198,6 +199,31 @@ TEST_CASE("a process that fails within a step leaves none waiting, and its last 
     REQUIRE(absl::StrContains(ends[0].message(), "process 1 of 2"));
     REQUIRE(two[0]->notes.checkpoints == std::vector<int64_t>{kBefore});
   }
+}
+
+TEST_CASE("a process that is lost behind a step costs no step") {
+  StoppedProcesses two;
+  for (int rank = 0; rank < 2; ++rank) {
+    two.push_back(std::make_unique<StoppedFixture>(StoppedWays()[0]));
+  }
+  two[1]->notes.on_step = [](const RecipeStepReport& report) {
+    if (report.step == kBefore) throw std::runtime_error("killed");
+  };
+  const std::vector<absl::Status> ends = RunTogether(two);
+  INFO(ends[0]);
+  REQUIRE(ends[0].code() == absl::StatusCode::kUnavailable);
+  REQUIRE(two[0]->notes.checkpoints == std::vector<int64_t>{kBefore});
+}
+
+TEST_CASE("damage of what is learnt from is told as damage") {
+  StoppedFixture of(StoppedWays()[0]);
+  const bool gone = true;
+  const auto corpus = GonePairs(of.family, &gone);
+  of.job.learnt = corpus.get();
+  const absl::Status end = of.Run().status();
+  INFO(end);
+  REQUIRE(end.code() == absl::StatusCode::kDataLoss);
+  REQUIRE_FALSE(absl::StrContains(end.message(), "the network cannot read"));
 }
 
 }  // namespace

@@ -325,6 +325,14 @@ TEST_CASE_METHOD(Fixture, "a split, a time alone and one item at a time are what
   REQUIRE(absl::StrContains(out(), "extrapolated from 7 of 30 pairs"));
 }
 
+TEST_CASE_METHOD(Fixture, "the folder of what is written is made") {
+  const std::string corpus = "regions:" + dir.File("made.regions");
+  REQUIRE(Run("scores", {"--store", dir.File("store"), "--model", model, "--corpus", corpus, "--by",
+                         "embeddings", "--out", dir.File("new/of/be.npy"), "--time-queries",
+                         "0"}) == kSuccess);
+  REQUIRE(FileExists(dir.File("new/of/pairs.jsonl")));
+}
+
 TEST_CASE_METHOD(Fixture, "scores without times make tables without times") {
   REQUIRE(Scores("embeddings", {"--time-queries", "0"}) == kSuccess);
   REQUIRE(!Sidecar("embeddings").contains("seconds_per_query"));

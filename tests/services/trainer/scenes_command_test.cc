@@ -55,8 +55,9 @@ TEST_CASE_METHOD(Fixture, "a split that is painted is a corpus, where the drawin
       Run({"--out", dir.File("scenes"), "--train", "0", "--validation", "10", "--test-1k", "0",
            "--test-5k", "0", "--distractors", "0", "--paint", "validation", "--threads", "2"});
   if (status == kFailure) {
-    // The error names the packages.
+    // The error names the packages, and comes before anything is written.
     REQUIRE_THAT(err_.str(), Catch::Contains("openclipart-png"));
+    REQUIRE_FALSE(FileExists(dir.File("scenes/validation.jsonl")));
     return;
   }
   REQUIRE(status == kSuccess);
