@@ -15,7 +15,8 @@ for cpu in avx2 avx512_vnni; do
 done
 grep -q '^bfloat16: this CPU (avx2) has none$' "$TEST_TMPDIR/avx2.txt" || die "what AVX2 lacks is not told"
 grep -Eq '^  int8 +avx2 ' "$TEST_TMPDIR/avx2.txt" || die "AVX2 does not compute in int8"
-grep -q '24 texts and 40 items of the bundle; 24 texts mean known items' "$TEST_TMPDIR/avx2.txt" ||
+# How many there is time for, a busy machine decides.
+grep -Eq '[0-9]+ texts and [0-9]+ items of the bundle; 24 texts mean known items' "$TEST_TMPDIR/avx2.txt" ||
   die "the demo's probes are not used"
 
 "$ctl" calibrate --merge "$TEST_TMPDIR/avx2.json" "$TEST_TMPDIR/avx512_vnni.json" >"$TEST_TMPDIR/bound.txt"
