@@ -114,6 +114,7 @@ struct RecipeResult {
 // InvalidArgument: a recipe's numbers (all problems at once), a bundle that cannot be trained or
 // whose network lacks what an objective reads, pictures that it does not read, a teacher or a
 // retriever that is none or that does not read them, a device that is not there.
+// DataLoss: pictures' regions that are damaged where they lie.
 // FailedPrecondition: the newest checkpoint is of another job; the message names each difference.
 // Cancelled, DeadlineExceeded: `call` ended, or that of another process; the step that it ended in
 // is given up, and the checkpoint written last is where the same job continues.  Unavailable: the
