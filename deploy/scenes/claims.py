@@ -38,8 +38,8 @@ DETECTOR = [os.path.join(ROOT, "common/scenes/region_net.safetensors"),
 # Only for measures that name them.
 WORDS = ["words", "no_words", "word_said", "word_unsaid"]
 DISTRACTORS = 20000
-NETWORK_KEYS = {"model", "start", "weights_of", "recipe", "pictures", "steps", "boxed", "vocabulary",
-                "retriever", "teacher", "committed"}
+NETWORK_KEYS = {"model", "start", "weights_of", "renamed", "recipe", "pictures", "steps", "boxed",
+                "vocabulary", "retriever", "teacher", "committed"}
 MEASURE_KEYS = {"paper", "pool", "folds", "matrices", "ensembles", "policies", "references",
                 "depths", "lambdas", "siblings", "distractors", "parts", "claims"}
 REQUIRED = {"pool", "matrices", "policies"}  # of a measure
@@ -77,6 +77,8 @@ class Rows:
             unknown |= set(matrix) - MATRIX_KEYS
         if unknown:
             raise Failed(f"{path}: row {name} has '{sorted(unknown)[0]}', which means nothing")
+        if "renamed" in row and "weights_of" not in row:
+            raise Failed(f"{path}: row {name} has renamed, and no weights_of whose names they are")
         if name in self.measures:
             if not REQUIRED <= set(row):
                 raise Failed(f"{path}: row {name} has no {sorted(REQUIRED - set(row))[0]}")
@@ -225,8 +227,11 @@ class Claims:
         weights that are drawn at random."""
         if "start" in row:
             return self.bundle(row["start"])
-        source = (["--weights-of", self.bundle(row["weights_of"])] if "weights_of" in row else
-                  ["--vocabulary", self.vocabulary(row.get("vocabulary", "wordpiece"))])
+        if "weights_of" in row:
+            renames = [f"{old}={new}" for old, new in row.get("renamed", {}).items()]
+            source = ["--weights-of", ",".join([self.bundle(row["weights_of"])] + renames)]
+        else:
+            source = ["--vocabulary", self.vocabulary(row.get("vocabulary", "wordpiece"))]
         return run([self.programs["sightlinectl"], "init-model", "--store", self.store] + source +
                    ["--config", os.path.join(HERE, "models", row["model"] + ".json"),
                     "--seed", str(self.rows.seed)]).strip()

@@ -226,6 +226,19 @@ class ClaimsTest(cases.Case):
         self.assertEqual(self.rows().result("as_it_is")["steps"], 0)
         self.assertIn("| as_it_is | 0 |", report.tables(self.rows()))
 
+    def test_its_shape_may_name_those_weights_otherwise(self):
+        self.written({"half": {"model": "n", "weights_of": "bi", "recipe": "r",
+                               "renamed": {"layer.1.": "left_out.", "layer.2.": "layer.1."}}})
+        self.run_rows("bi")
+        self.run_rows("half")
+        begun = self.calls("init-model")[-1]
+        self.assertEqual(begun[begun.index("--weights-of") + 1],
+                         os.path.join(self.folder, "work/networks/bi") +
+                         ",layer.1.=left_out.,layer.2.=layer.1.")
+        self.written({"half": {"model": "n", "start": "bi", "renamed": {"a": "b"}}})
+        with self.assertRaisesRegex(claims.Failed, "has renamed, and no weights_of"):
+            self.rows()
+
     def test_committed_weights_stand_for_a_network_that_was_trained_elsewhere(self):
         rows = json.loads(json.dumps(ROWS))
         rows["networks"]["bi"]["committed"] = True
