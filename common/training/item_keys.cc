@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <numeric>
-#include <utility>
 
 #include "absl/types/span.h"
 #include "common/base/random.h"
@@ -46,27 +44,6 @@ class Hasher {
 
 constexpr uint64_t kText = 1, kImage = 2, kPair = 3;
 
-// Recurrent networks read texts of one length together where these follow each other.
-std::vector<PreparedText> PreparedByLength(const Network& network,
-                                           const std::vector<TokenSpan>& texts,
-                                           const std::vector<uint64_t>& keys, uint64_t seed) {
-  std::vector<size_t> order(texts.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return texts[a].size() < texts[b].size(); });
-  std::vector<TokenSpan> sorted;
-  std::vector<uint64_t> sorted_keys;
-  for (const size_t i : order) {
-    sorted.push_back(texts[i]);
-    sorted_keys.push_back(keys[i]);
-  }
-  const DropoutScope scope(seed, std::move(sorted_keys));
-  std::vector<PreparedText> prepared = network.PrepareTexts(sorted);
-  std::vector<PreparedText> in_order(texts.size());
-  for (size_t k = 0; k < order.size(); ++k) in_order[order[k]] = std::move(prepared[k]);
-  return in_order;
-}
-
 }  // namespace
 
 uint64_t KeyOf(TokenSpan text) {
@@ -104,7 +81,10 @@ PreparedItems PreparedForPairs(const Network& network, const std::vector<TokenSp
   PreparedItems items;
   items.text_keys = KeysOf(texts);
   items.image_keys = KeysOf(images);
-  items.texts = PreparedByLength(network, texts, items.text_keys, seed);
+  {
+    const DropoutScope scope(seed, items.text_keys);
+    items.texts = network.PrepareTexts(texts);
+  }
   const DropoutScope scope(seed, items.image_keys);
   items.images = network.PrepareImages(images);
   return items;

@@ -103,23 +103,17 @@ const DropoutScope& DropoutScope::Current() {
   return *current;
 }
 
-std::vector<uint64_t> DropoutScope::ItemKeys(int64_t first, int64_t count) const {
-  TORCH_CHECK(!keys_ || first + count <= static_cast<int64_t>(keys_->size()), "items ", first,
-              " to ", first + count, " of a dropout scope of ", keys_->size());
+std::vector<uint64_t> DropoutScope::ItemKeys(int64_t count) const {
+  TORCH_CHECK(!keys_ || count == static_cast<int64_t>(keys_->size()), count,
+              " items in a dropout scope of ", keys_->size());
   const uint64_t call = keys_ ? 0 : SplitMix64(++calls_);
   std::vector<uint64_t> items;
   items.reserve(count);
-  for (int64_t i = first; i < first + count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     const uint64_t key = keys_ ? (*keys_)[i] : call + static_cast<uint64_t>(i);
     items.push_back(SplitMix64(SplitMix64(seed_) ^ key));
   }
   return items;
-}
-
-std::vector<uint64_t> DropoutScope::AllItemKeys(int64_t count) const {
-  TORCH_CHECK(!keys_ || count == static_cast<int64_t>(keys_->size()), count,
-              " items in a dropout scope of ", keys_->size());
-  return ItemKeys(0, count);
 }
 
 const std::pair<at::Tensor, at::Tensor>& RowKeys::HalvesOn(c10::Device device) const {
@@ -137,18 +131,13 @@ const std::pair<at::Tensor, at::Tensor>& RowKeys::HalvesOn(c10::Device device) c
 
 RowKeys RowKeysOf(const std::vector<int64_t>& lengths) {
   const auto count = static_cast<int64_t>(lengths.size());
-  return RowsOfItems(DropoutScope::Current().AllItemKeys(count), lengths);
-}
-
-RowKeys RowKeysOf(const std::vector<int64_t>& lengths, int64_t first) {
-  const auto count = static_cast<int64_t>(lengths.size());
-  return RowsOfItems(DropoutScope::Current().ItemKeys(first, count), lengths);
+  return RowsOfItems(DropoutScope::Current().ItemKeys(count), lengths);
 }
 
 RowKeys AttentionKeysOf(int64_t items, int64_t heads, int64_t queries) {
   std::vector<uint64_t> rows;
   rows.reserve(items * heads * queries);
-  for (const uint64_t item : DropoutScope::Current().AllItemKeys(items)) {
+  for (const uint64_t item : DropoutScope::Current().ItemKeys(items)) {
     for (int64_t head = 0; head < heads; ++head) {
       const uint64_t of_head = SplitMix64(~item + static_cast<uint64_t>(head));
       for (int64_t query = 0; query < queries; ++query) {

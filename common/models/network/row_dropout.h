@@ -34,10 +34,8 @@ class DropoutScope {
   DropoutScope(const DropoutScope&) = delete;
   DropoutScope& operator=(const DropoutScope&) = delete;
 
-  // Of items `first` to `first + count`, with the seed; throws c10::Error if there are none.
-  std::vector<uint64_t> ItemKeys(int64_t first, int64_t count) const;
-  // Of all items, which are `count`; likewise.
-  std::vector<uint64_t> AllItemKeys(int64_t count) const;
+  // Of all items, with the seed; throws c10::Error if they are not `count`.
+  std::vector<uint64_t> ItemKeys(int64_t count) const;
 
   // Throws c10::Error where there is none.
   static const DropoutScope& Current();
@@ -67,8 +65,6 @@ class RowKeys {
 
 // Of the rows of the scope's items, all of them, which are of these lengths, one after another: T.
 RowKeys RowKeysOf(const std::vector<int64_t>& lengths);
-// The same of the items from `first` on.
-RowKeys RowKeysOf(const std::vector<int64_t>& lengths, int64_t first);
 // Of attention: of what each query of each item pays heed to, by each head, B x heads x Q.
 RowKeys AttentionKeysOf(int64_t items, int64_t heads, int64_t queries);
 

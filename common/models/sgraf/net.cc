@@ -2,11 +2,15 @@
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <torch/nn/functional/activation.h>
+#include <torch/nn/utils/rnn.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "common/base/status_macros.h"
@@ -35,10 +39,43 @@ torch::Tensor L1n(const torch::Tensor& x, int64_t dim) {
   return x / (x.abs().sum({dim}, /*keepdim=*/true) + kLengthEpsilon);
 }
 
-// n x L x E of items of equal length, of which the first is the scope's item `first`.
-torch::Tensor Dropped(const torch::Tensor& rows, int64_t first, RowDropout* dropout) {
-  if (!(*dropout)->drops()) return rows;
-  return (*dropout)(rows, RowKeysOf(std::vector<int64_t>(rows.size(0), rows.size(1)), first));
+// Rows of items of these lengths, all of the scope's, one after another.
+torch::Tensor Dropped(const torch::Tensor& rows, const std::vector<int64_t>& lengths,
+                      RowDropout* dropout) {
+  return (*dropout)->drops() ? (*dropout)(rows, RowKeysOf(lengths)) : rows;
+}
+
+// How a recurrent layer reads sequences of unequal lengths in one go, without padding: the first
+// row of each, then the second row of each that has one, and so on, the longest sequence first.
+struct StepOrder {
+  torch::Tensor rows;         // by step: which row of the sequences, one after another
+  torch::Tensor places;       // by row: which step's
+  torch::Tensor batch_sizes;  // how many sequences have a row at each step; on the CPU
+};
+
+StepOrder StepOrderOf(const std::vector<int64_t>& lengths, torch::Device device) {
+  std::vector<std::pair<int64_t, int64_t>> sequences;  // length, first row
+  int64_t count = 0;
+  for (const int64_t length : lengths) {
+    sequences.emplace_back(length, count);
+    count += length;
+  }
+  std::stable_sort(sequences.begin(), sequences.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<int64_t> rows, places(count), batch_sizes;
+  for (int64_t step = 0; step < sequences[0].first; ++step) {
+    const size_t before = rows.size();
+    for (const auto& [length, first] : sequences) {
+      if (length <= step) break;
+      places[first + step] = static_cast<int64_t>(rows.size());
+      rows.push_back(first + step);
+    }
+    batch_sizes.push_back(static_cast<int64_t>(rows.size() - before));
+  }
+  const auto tensor = [](const std::vector<int64_t>& numbers) {
+    return torch::tensor(numbers, torch::kLong);
+  };
+  return {tensor(rows).to(device), tensor(places).to(device), tensor(batch_sizes)};
 }
 
 // Within which a parameter is drawn evenly at first; 0 for one that is not.
@@ -74,24 +111,24 @@ class AttentionGlobal : public SgrafGlobalImpl {
   }
 
   torch::Tensor forward(const torch::Tensor& rows, const std::vector<int64_t>& lengths) override {
+    torch::Tensor local = local_(rows), global = global_(MeanOfEach(rows, lengths));
+    if (local_norm_) {
+      const auto images = static_cast<int64_t>(lengths.size());
+      local = local_norm_->forward(local.view({images, -1, local.size(1)}), 1).flatten(0, 1);
+      global = global_norm_->forward(global, 1);
+    }
+    local = Dropped(torch::tanh(local), lengths, &local_dropout_);
+    global = global_dropout_->OfItems(torch::tanh(global));
     std::vector<torch::Tensor> wholes;
-    for (const SequenceRun& run : RunsOf(lengths)) wholes.push_back(OfEqual(run.Of(rows), run));
-    return torch::cat(wholes);
+    for (const SequenceRun& run : RunsOf(lengths)) {
+      const torch::Tensor seen =
+          run.Of(local) * global.narrow(0, run.first, run.count).unsqueeze(1);
+      wholes.push_back((torch::softmax(common_(seen), 1) * run.Of(rows)).sum(1));
+    }
+    return L2n(torch::cat(wholes), -1);
   }
 
  private:
-  // Of the items of `run`: n x L x E -> n x E.
-  torch::Tensor OfEqual(const torch::Tensor& rows, const SequenceRun& run) {
-    torch::Tensor local = local_(rows), global = global_(rows.mean(1, /*keepdim=*/true));
-    if (local_norm_) {
-      local = local_norm_->forward(local, 1);
-      global = global_norm_->forward(global, 2);
-    }
-    const torch::Tensor seen = Dropped(torch::tanh(local), run.first, &local_dropout_) *
-                               Dropped(torch::tanh(global), run.first, &global_dropout_);
-    return L2n((torch::softmax(common_(seen), 1) * rows).sum(1), -1);
-  }
-
   torch::nn::Linear local_{nullptr}, global_{nullptr}, common_{nullptr};
   ChannelNorm local_norm_{nullptr}, global_norm_{nullptr};
   RowDropout local_dropout_{nullptr}, global_dropout_{nullptr};
@@ -257,9 +294,13 @@ torch::Tensor SgrafNetImpl::Regions(const torch::Tensor& features) {
   return L2n(regions_(features), -1);
 }
 
-torch::Tensor SgrafNetImpl::Words(const torch::Tensor& ids, int64_t first) {
-  const torch::Tensor seen = Dropped(words_(ids), first, &word_dropout_);
-  const torch::Tensor both = std::get<0>(gru_(seen)).flatten(0, 1);
+torch::Tensor SgrafNetImpl::Words(const torch::Tensor& ids, const std::vector<int64_t>& lengths) {
+  const torch::Tensor seen = Dropped(words_(ids), lengths, &word_dropout_);
+  const StepOrder order = StepOrderOf(lengths, ids.device());
+  const torch::nn::utils::rnn::PackedSequence steps(seen.index_select(0, order.rows),
+                                                    order.batch_sizes);
+  const torch::Tensor read = std::get<0>(gru_->forward_with_packed_input(steps)).data();
+  const torch::Tensor both = read.index_select(0, order.places);
   const int64_t width = both.size(1) / 2;
   return L2n((both.narrow(1, 0, width) + both.narrow(1, width, width)) / 2, -1);
 }

@@ -110,9 +110,8 @@ class SgrafNetImpl : public torch::nn::Module {
 
   // T x region_feature_size -> T x E.
   torch::Tensor Regions(const torch::Tensor& features);
-  // Of texts of equal length: n x L ids -> n L x E, one text after another; for dropout the first
-  // is the scope's item `first`.
-  torch::Tensor Words(const torch::Tensor& ids, int64_t first = 0);
+  // Of texts of these lengths, one after another: T ids -> T x E.
+  torch::Tensor Words(const torch::Tensor& ids, const std::vector<int64_t>& lengths);
   SgrafSimilarityImpl& similarity() { return *similarity_; }
 
  private:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/models/init_model.h"
 #include "common/models/network/weights.h"
@@ -160,6 +161,55 @@ TEST_CASE("an image's statistics are the batch's while they are learnt") {
   REQUIRE((all.narrow(0, 0, 2) - two).abs().max().item<float>() > 1e-4);
 }
 
+// What SgrafNetImpl::Words is to be: each text by itself through LibTorch's layers.
+torch::Tensor WordsOneByOne(const SgrafNetImpl& net, const torch::Tensor& ids,
+                            const std::vector<int64_t>& lengths) {
+  const auto weights = net.named_parameters();
+  const torch::Tensor table = weights["txt_enc.embed.weight"];
+  std::vector<torch::Tensor> gru;
+  for (const char* direction : {"", "_reverse"}) {
+    for (const char* kind : {"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"}) {
+      gru.push_back(weights[absl::StrCat("txt_enc.cap_rnn.", kind, direction)]);
+    }
+  }
+  const int64_t width = gru[1].size(1);
+  std::vector<torch::Tensor> texts;
+  for (const torch::Tensor& own : ids.split_with_sizes(lengths)) {
+    const torch::Tensor read = std::get<0>(
+        torch::gru(table.index_select(0, own).unsqueeze(0), torch::zeros({2, 1, width}), gru,
+                   /*has_biases=*/true, /*num_layers=*/1, /*dropout=*/0, /*train=*/false,
+                   /*bidirectional=*/true, /*batch_first=*/true));
+    const torch::Tensor mean = read[0].view({-1, 2, width}).mean(1);
+    texts.push_back(mean / (mean.norm(2, {1}, /*keepdim=*/true) + 1e-8));
+  }
+  return torch::cat(texts);
+}
+
+TEST_CASE("texts of any lengths are read together as each by itself, and teach as each") {
+  TinyFamily family = sgraf::TinyOnes()[0];
+  family.manifest.mutable_sgraf()->set_vocabulary_size(6);
+  torch::manual_seed(3);
+  const auto net = std::make_shared<SgrafNetImpl>(family.manifest);
+  net->eval();
+  const torch::Tensor ids = torch::tensor({3, 4, 5, 4, 3, 2, 1, 5, 5, 2}, torch::kLong);
+  const std::vector<int64_t> lengths = {2, 4, 1, 3};
+  const torch::Tensor weights = torch::randn({10, family.manifest.sgraf().embedding_size()});
+  const auto gradients = [&](const torch::Tensor& words) {
+    net->zero_grad();
+    (words * weights).sum().backward();
+    std::vector<torch::Tensor> found;
+    for (const auto& item : net->named_parameters()) {
+      if (absl::StartsWith(item.key(), "txt_enc.")) found.push_back(item->grad().clone());
+    }
+    return found;
+  };
+  RequireClose(net->Words(ids, lengths), WordsOneByOne(*net, ids, lengths));
+  const auto ours = gradients(net->Words(ids, lengths));
+  const auto theirs = gradients(WordsOneByOne(*net, ids, lengths));
+  REQUIRE(ours.size() == 9);
+  for (size_t i = 0; i < ours.size(); ++i) RequireClose(ours[i], theirs[i]);
+}
+
 TEST_CASE("what is dropped of an item is the same beside others") {
   for (TinyFamily family : sgraf::TinyOnes()) {
     INFO(family.name);
@@ -167,15 +217,16 @@ TEST_CASE("what is dropped of an item is the same beside others") {
     spec.set_vocabulary_size(6);
     const auto net = std::make_shared<SgrafNetImpl>(family.manifest);
     PrepareDropout(-1, net.get());
-    const torch::Tensor ids = torch::tensor({3, 4, 5, 4, 3, 2}, torch::kLong).view({3, 2});
+    const torch::Tensor ids = torch::tensor({3, 4, 5, 4, 3, 2}, torch::kLong);
     const auto words = [&](uint64_t seed) {
       const DropoutScope scope(seed, {1, 2, 3});
-      return net->Words(ids);
+      return net->Words(ids, {1, 3, 2});
     };
     REQUIRE((words(5) - words(6)).abs().max().item<float>() > 1e-4);
     {
-      const DropoutScope scope(5, {1, 2, 3});
-      RequireClose(net->Words(ids.narrow(0, 2, 1), /*first=*/2), words(5).narrow(0, 4, 2));
+      const DropoutScope scope(5, {3, 1});
+      RequireClose(net->Words(torch::tensor({3, 2, 3}, torch::kLong), {2, 1}),
+                   torch::cat({words(5).narrow(0, 4, 2), words(5).narrow(0, 0, 1)}));
     }
     if (!net->similarity().has_global_node() || spec.has_emde()) continue;
     const torch::Tensor rows = torch::randn({11, spec.embedding_size()});
