@@ -8,6 +8,7 @@
 #include <ATen/ATen.h>
 #include <c10/util/Exception.h>
 #ifdef USE_C10D_GLOO
+#include <torch/version.h>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -52,6 +53,9 @@ c10::intrusive_ptr<c10d::Store> Meet(const TrainingWorldOptions& options) {
   // Who is missing, gloo finds out, and in one time rather than two.
   of_store.waitWorkers = false;
   of_store.timeout = absl::ToChronoMilliseconds(options.timeout);
+#if TORCH_VERSION_MAJOR >= 2
+  of_store.useLibUV = false;  // its default, which Debian 13's is built without
+#endif
   c10::intrusive_ptr<c10d::Store> store =
       c10::make_intrusive<c10d::TCPStore>(options.host, of_store);
   if (options.prefix.empty()) return store;

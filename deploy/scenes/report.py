@@ -206,7 +206,8 @@ def tables(rows):
         text += "\n" + by_seed if by_seed else ""
     if not text:
         return "there are no results yet\n"
-    return ("Of one seed: intervals of 95 % are over families of pictures, not over runs. \"=\": the "
+    return ("Of one seed: intervals of 95 % are over families of pictures, not over runs. Networks of "
+            "fewer than 30 000 pictures are indicative. \"=\": the "
             f"difference lies within {EQUAL} points; else \">\" and \"<\": it is above or below 0; "
             "without a sign: nobody knows. A claim is open where its interval says neither. "
             f"{COMPUTED}: a stage was timed with another number of pairs.\n\n" +

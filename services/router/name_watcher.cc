@@ -81,12 +81,7 @@ void NameWatcher::AddThreads() {
 
 void NameWatcher::Work() {
   while (const std::string* const name = AwaitWork()) {
-    const bool news = NoteAddresses(*name, resolve_(*name));
-    {
-      MutexLock lock(mutex_);
-      NoteEnd(&names_.at(*name));
-    }
-    if (news) Tell();
+    if (NoteEnd(*name, resolve_(*name))) Tell();
   }
 }
 
@@ -111,16 +106,21 @@ const std::string* NameWatcher::AwaitWork() {
   return nullptr;
 }
 
-void NameWatcher::NoteEnd(Name* state) {
-  if (state->slow) {
+bool NameWatcher::NoteEnd(const std::string& name, absl::StatusOr<Addresses> found) {
+  MutexLock lock(mutex_);
+  // At once with the end: another thread may tell of these addresses as soon as they are known.
+  const bool news = NoteAddresses(name, std::move(found));
+  Name& state = names_.at(name);
+  if (state.slow) {
     --slow_under_way_;
     queued_.NotifyOne();  // for one that waits for that
   }
-  state->slow = clock_->Now() - state->began >= kSlow;
-  state->due = state->began + (state->found ? interval_ : std::min(interval_, kImpatience));
-  state->began = absl::InfiniteFuture();
-  state->idle = true;
+  state.slow = clock_->Now() - state.began >= kSlow;
+  state.due = state.began + (state.found ? interval_ : std::min(interval_, kImpatience));
+  state.began = absl::InfiniteFuture();
+  state.idle = true;
   due_.NotifyOne();
+  return news;
 }
 
 bool NameWatcher::NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found) {
@@ -132,7 +132,6 @@ bool NameWatcher::NoteAddresses(const std::string& name, absl::StatusOr<Addresse
     }
     return false;
   }
-  MutexLock lock(mutex_);
   names_.at(name).found = true;
   Addresses& known = known_[name];
   if (known == *found) return false;

@@ -63,9 +63,9 @@ class NameWatcher {
   void Work() EXCLUDES(mutex_);
   // The next name to be looked up, taken from the queue; null once the watcher stops.
   const std::string* AwaitWork() EXCLUDES(mutex_);
-  void NoteEnd(Name* state) REQUIRES(mutex_);
-  // Whether the name has other addresses now.
-  bool NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found) EXCLUDES(mutex_);
+  // That a look-up has ended and what it found; whether the name has other addresses now.
+  bool NoteEnd(const std::string& name, absl::StatusOr<Addresses> found) EXCLUDES(mutex_);
+  bool NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found) REQUIRES(mutex_);
   void Tell() EXCLUDES(tell_mutex_, mutex_);
 
   const Membership members_;

@@ -34,6 +34,34 @@ TEST_CASE("a matrix alone and one reranked by another, as counted by hand") {
   REQUIRE(absl::StrContains(ran.out, " 475.0"));  // rsum
 }
 
+TEST_CASE("what looks at all that is right, as counted by hand") {
+  const TableFiles files;
+  const auto measured = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"--policies", "be", "--json", files.Path("json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    REQUIRE(files.Run(arguments).status == 0);
+    return nlohmann::json::parse(files.Read("json"))["tables"][0]["methods"][0];
+  };
+  const auto value = [](const nlohmann::json& measure) { return measure["value"].get<double>(); };
+  const double second = 1 / std::log2(3.0), fourth = 1 / std::log2(5.0);  // third: 1 / 2
+  const nlohmann::json all = measured({});
+  // a finds its own at places 1 and 4, b at 3 and 4.
+  const nlohmann::json& tr = all["image_to_text"];
+  REQUIRE(value(tr["map"]) == Approx(((1 + 2 / 4.0) / 2 + (1 / 3.0 + 2 / 4.0) / 2) / 2));
+  REQUIRE(value(tr["ndcg"]) ==
+          Approx(((1 + fourth) / (1 + second) + (0.5 + fourth) / (1 + second)) / 2));
+  REQUIRE(value(tr["mean_rank"]) == Approx((1 + 3) / 2.0));
+  // a1 finds a at place 1, the others theirs at 2.
+  const nlohmann::json& ir = all["text_to_image"];
+  REQUIRE(value(ir["map"]) == Approx((1 + 3 / 2.0) / 4));
+  REQUIRE(value(ir["ndcg"]) == Approx((1 + 3 * second) / 4));
+  REQUIRE(value(ir["mean_rank"]) == Approx((1 + 3 * 2) / 4.0));
+  // Of no more than three places the fourth is none, while the best order still has two.
+  const nlohmann::json three = measured({"--ndcg", "3"});
+  REQUIRE(value(three["image_to_text"]["ndcg"]) == Approx((1 + 0.5) / (1 + second) / 2));
+  REQUIRE(value(measured({"--ndcg", "1"})["text_to_image"]["ndcg"]) == Approx(1 / 4.0));
+}
+
 TEST_CASE("the columns' order, the cutoffs and the default policies can be told") {
   const TableFiles files;
   const TablesRan ran = files.Run({"--columns", "ir-tr", "--recall", "5,10,20", "--ndcg", "3"});
