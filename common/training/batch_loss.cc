@@ -150,36 +150,24 @@ absl::StatusOr<Loss> OfTowers(const Objective& objective, const BatchLossOptions
   return SumOverWorld(own, options.world);
 }
 
-// Whose pairs a network is given at once: what their images need is then done once for all of them.
-constexpr int64_t kTextsAtOnce = 8;
-
-// The scores of texts `begin` to `end` with every image, as many rows.
-at::Tensor ScoreBlock(const PairBatch& batch, int64_t begin, int64_t end,
-                      const TrainableNetwork& learner, const PreparedItems& items, uint64_t seed) {
-  std::vector<NetworkPair> pairs;
-  std::vector<uint64_t> keys;
-  for (int64_t i = begin; i < end; ++i) {
-    for (size_t k = 0; k < items.images.size(); ++k) {
-      const FeatureRows& image = items.images[k];
-      pairs.push_back({batch.texts[i], &items.texts[i], {image.begin(), image.end()}});
-      keys.push_back(items.KeyOfPair(i, static_cast<int64_t>(k)));
-    }
-  }
-  const DropoutScope scope(seed, std::move(keys));
-  return MatchProbabilities(learner, learner.network->ScorePairs(pairs)).view({end - begin, -1});
-}
-
 // The scores of some texts with every image, as many rows.
 absl::StatusOr<at::Tensor> ScoreRows(const PairBatch& batch, const WorldPart& own,
                                      const TrainableNetwork& learner, const PreparedItems& items,
                                      const BatchLossOptions& options) {
   std::vector<at::Tensor> scores;
-  for (int64_t i = own.begin; i < own.end; i += kTextsAtOnce) {
+  for (int64_t i = own.begin; i < own.end; ++i) {
     RETURN_IF_ERROR(options.call.Check("train"));
-    const int64_t end = std::min(i + kTextsAtOnce, own.end);
-    scores.push_back(ScoreBlock(batch, i, end, learner, items, options.seed));
+    std::vector<NetworkPair> pairs;
+    std::vector<uint64_t> keys;
+    for (size_t k = 0; k < items.images.size(); ++k) {
+      const FeatureRows& image = items.images[k];
+      pairs.push_back({batch.texts[i], &items.texts[i], {image.begin(), image.end()}});
+      keys.push_back(items.KeyOfPair(i, static_cast<int64_t>(k)));
+    }
+    const DropoutScope scope(options.seed, std::move(keys));
+    scores.push_back(MatchProbabilities(learner, learner.network->ScorePairs(pairs)));
   }
-  return scores.empty() ? at::empty({0, 0}) : at::cat(scores);
+  return scores.empty() ? at::empty({0, 0}) : at::stack(scores);
 }
 
 // Every text with every image.

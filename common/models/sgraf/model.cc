@@ -105,67 +105,36 @@ class SgrafNetwork : public CrossEncoderNetwork {
 
   at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
     std::vector<at::Tensor> scores;
-    absl::Span<const NetworkPair> before;
-    Stacked images;
-    while (!pairs.empty()) {
-      const absl::Span<const NetworkPair> run = FirstRun(pairs);
-      // A matrix's texts are all paired with the same images.
-      if (!HaveSameImages(run, before)) images = ImagesOf(run);
-      const Stacked texts = TextsOf(run);
-      scores.push_back(
-          net_->similarity().Score(images.rows, images.wholes, texts.rows, texts.wholes));
-      before = run;
-      pairs.remove_prefix(run.size());
+    for (size_t begin = 0; begin < pairs.size();) {
+      size_t end = begin + 1;
+      while (end < pairs.size() && pairs[end].ids.size() == pairs[begin].ids.size()) ++end;
+      scores.push_back(ScoreEqual(pairs.subspan(begin, end - begin)));
+      begin = end;
     }
     return at::cat(scores);
   }
 
  private:
-  // n x rows x E of n images or texts and what stands for each, n x E or n x N K; the latter
-  // undefined without a global node.
-  struct Stacked {
-    at::Tensor rows, wholes;
-  };
-
-  // The first pairs that are scored in one go: those of one text, which is not copied for each, or
-  // pairs with equally many words.
-  static absl::Span<const NetworkPair> FirstRun(absl::Span<const NetworkPair> pairs) {
-    size_t count = 1;
-    while (count < pairs.size() && pairs[count].text == pairs[0].text) ++count;
-    if (count > 1) return pairs.first(count);
-    while (count < pairs.size() && pairs[count].ids.size() == pairs[0].ids.size()) ++count;
-    return pairs.first(count);
-  }
-
-  static bool HaveSameImages(absl::Span<const NetworkPair> a, absl::Span<const NetworkPair> b) {
-    const auto is_same = [](const ItemRows& x, const ItemRows& y) {
-      return x.stored().rows == y.stored().rows && x.tensor().is_same(y.tensor());
-    };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [&](const NetworkPair& x, const NetworkPair& y) {
-                        return std::equal(x.image.begin(), x.image.end(), y.image.begin(),
-                                          y.image.end(), is_same);
-                      });
-  }
-
-  Stacked ImagesOf(absl::Span<const NetworkPair> pairs) const {
-    std::vector<at::Tensor> rows, wholes;
+  // Pairs with equally many words.  A query's are all of one text, which is not copied for each.
+  at::Tensor ScoreEqual(absl::Span<const NetworkPair> pairs) const {
+    const bool has_global = net_->similarity().has_global_node();
+    const bool is_one_text = std::all_of(pairs.begin(), pairs.end(), [&](const NetworkPair& pair) {
+      return pair.text == pairs[0].text;
+    });
+    std::vector<at::Tensor> regions, images, words, texts;
     for (const NetworkPair& pair : pairs) {
-      rows.push_back(gate_.Tensor(pair.image[0]));
-      if (pair.image.size() > 1) wholes.push_back(gate_.Tensor(pair.image[1]));
+      regions.push_back(gate_.Tensor(pair.image[0]));
+      if (has_global) images.push_back(gate_.Tensor(pair.image[1]).squeeze(0));
     }
-    return {at::stack(rows), wholes.empty() ? at::Tensor() : at::cat(wholes)};
-  }
-
-  // Of a run of FirstRun: one, if it is of one text.
-  static Stacked TextsOf(absl::Span<const NetworkPair> run) {
-    const bool is_one = run.size() == 1 || run[1].text == run[0].text;
-    std::vector<at::Tensor> rows, wholes;
-    for (const NetworkPair& pair : is_one ? run.first(1) : run) {
-      rows.push_back((*pair.text)[0]);
-      if (pair.text->size() > 1) wholes.push_back((*pair.text)[1]);
+    for (const NetworkPair& pair : is_one_text ? pairs.first(1) : pairs) {
+      words.push_back((*pair.text)[0]);
+      if (has_global) texts.push_back((*pair.text)[1]);
     }
-    return {at::stack(rows), wholes.empty() ? at::Tensor() : at::stack(wholes)};
+    const auto stacked = [&](const std::vector<at::Tensor>& wholes) {
+      return has_global ? at::stack(wholes) : at::Tensor();
+    };
+    return net_->similarity().Score(at::stack(regions), stacked(images), at::stack(words),
+                                    stacked(texts));
   }
 
   const std::shared_ptr<SgrafNetImpl> net_;
