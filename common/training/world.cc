@@ -54,7 +54,7 @@ c10::intrusive_ptr<c10d::Store> Meet(const TrainingWorldOptions& options) {
   of_store.waitWorkers = false;
   of_store.timeout = absl::ToChronoMilliseconds(options.timeout);
 #if TORCH_VERSION_MAJOR >= 2
-  of_store.useLibUV = false;  // its default, which Debian 13's is built without
+  of_store.useLibUV = false;  // true by default, which Debian 13's LibTorch is built without
 #endif
   c10::intrusive_ptr<c10d::Store> store =
       c10::make_intrusive<c10d::TCPStore>(options.host, of_store);

@@ -107,9 +107,10 @@ const std::string* NameWatcher::AwaitWork() {
 }
 
 bool NameWatcher::NoteEnd(const std::string& name, absl::StatusOr<Addresses> found) {
+  if (!found.ok()) LogNotFound(name, found.status());
   MutexLock lock(mutex_);
   // At once with the end: another thread may tell of these addresses as soon as they are known.
-  const bool news = NoteAddresses(name, std::move(found));
+  const bool news = found.ok() && NoteAddresses(name, *std::move(found));
   Name& state = names_.at(name);
   if (state.slow) {
     --slow_under_way_;
@@ -123,20 +124,19 @@ bool NameWatcher::NoteEnd(const std::string& name, absl::StatusOr<Addresses> fou
   return news;
 }
 
-bool NameWatcher::NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found) {
-  if (!found.ok()) {
-    int64_t suppressed = 0;
-    if (log_limiter_.Allow(name, &suppressed)) {
-      Log(Severity::kWarning, "name not found",
-          {{"name", name}, {"error", found.status()}, {"suppressed", suppressed}});
-    }
-    return false;
-  }
+void NameWatcher::LogNotFound(const std::string& name, const absl::Status& status) {
+  int64_t suppressed = 0;
+  if (!log_limiter_.Allow(name, &suppressed)) return;
+  Log(Severity::kWarning, "name not found",
+      {{"name", name}, {"error", status}, {"suppressed", suppressed}});
+}
+
+bool NameWatcher::NoteAddresses(const std::string& name, Addresses found) {
   names_.at(name).found = true;
   Addresses& known = known_[name];
-  if (known == *found) return false;
-  Log(Severity::kInfo, "name resolved", {{"name", name}, {"addresses", found->size()}});
-  known = *std::move(found);
+  if (known == found) return false;
+  Log(Severity::kInfo, "name resolved", {{"name", name}, {"addresses", found.size()}});
+  known = std::move(found);
   news_ = true;
   return true;
 }

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/base/clock.h"
@@ -65,7 +66,8 @@ class NameWatcher {
   const std::string* AwaitWork() EXCLUDES(mutex_);
   // That a look-up has ended and what it found; whether the name has other addresses now.
   bool NoteEnd(const std::string& name, absl::StatusOr<Addresses> found) EXCLUDES(mutex_);
-  bool NoteAddresses(const std::string& name, absl::StatusOr<Addresses> found) REQUIRES(mutex_);
+  bool NoteAddresses(const std::string& name, Addresses found) REQUIRES(mutex_);
+  void LogNotFound(const std::string& name, const absl::Status& status);
   void Tell() EXCLUDES(tell_mutex_, mutex_);
 
   const Membership members_;

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,7 @@ struct StepOrder {
 };
 
 StepOrder StepOrderOf(const std::vector<int64_t>& lengths, torch::Device device) {
+  TORCH_CHECK(!lengths.empty(), "there are no sequences to read");
   std::vector<std::pair<int64_t, int64_t>> sequences;  // length, first row
   int64_t count = 0;
   for (const int64_t length : lengths) {
