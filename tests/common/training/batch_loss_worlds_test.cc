@@ -108,13 +108,13 @@ class WorldLearner {
   PairBatch BatchOf(const WorldPart& own, TrainingWorld* world) const {
     PairBatch batch;
     if (objective_.reads == ObjectiveReads::kPairLogits || objective_.reads_teacher) {
-      // Each of its problems with the items that they are of.
+      // Each of its problems with the items that they are of, no image twice in one.
       batch.candidates = kCandidates;
       for (int64_t i = own.begin; i < own.end; ++i) {
         for (int64_t k = 0; k < kCandidates; ++k) {
           const auto place = static_cast<int64_t>(batch.texts.size());
           batch.texts.emplace_back(tokens_[i]);
-          batch.images.push_back(&images_[(i + k) % texts_]);
+          batch.images.push_back(&images_[(i + k) % (texts_ + 2)]);
           batch.pairs.emplace_back(place, place);
         }
       }
