@@ -207,7 +207,7 @@ def tables(rows):
     if not text:
         return "there are no results yet\n"
     return ("Of one seed: intervals of 95 % are over families of pictures, not over runs. Networks of "
-            "fewer than 30 000 pictures are indicative. \"=\": the "
+            "fewer than 30 000 pictures or 1 500 steps are indicative. \"=\": the "
             f"difference lies within {EQUAL} points; else \">\" and \"<\": it is above or below 0; "
             "without a sign: nobody knows. A claim is open where its interval says neither. "
             f"{COMPUTED}: a stage was timed with another number of pairs.\n\n" +
