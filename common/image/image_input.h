@@ -3,8 +3,10 @@
 #ifndef SIGHTLINE_COMMON_IMAGE_IMAGE_INPUT_H_
 #define SIGHTLINE_COMMON_IMAGE_IMAGE_INPUT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -46,6 +48,12 @@ struct ImageInput {
   bool has_regions() const { return regions.count > 0; }
 };
 
+// Regions, and how likely what found them thinks each of its classes.
+struct LabelledRegions {
+  RegionSet regions;
+  std::vector<float> soft_labels;  // count x classes, as CheckSoftLabels wants them; may be empty
+};
+
 // Turns pixels into regions.  Thread-safe.
 class RegionExtractor {
  public:
@@ -55,6 +63,17 @@ class RegionExtractor {
   // InvalidArgument for an image without pixels.
   virtual absl::StatusOr<std::vector<RegionSet>> Extract(absl::Span<const Pixels> images,
                                                          const CallContext& call) const = 0;
+
+  // The same with soft labels, of as many classes for each image, or none for any.  What serves has
+  // no use for them.
+  virtual absl::StatusOr<std::vector<LabelledRegions>> ExtractLabelled(
+      absl::Span<const Pixels> images, const CallContext& call) const {
+    absl::StatusOr<std::vector<RegionSet>> sets = Extract(images, call);
+    if (!sets.ok()) return sets.status();
+    std::vector<LabelledRegions> labelled(sets->size());
+    for (size_t i = 0; i < labelled.size(); ++i) labelled[i].regions = std::move((*sets)[i]);
+    return labelled;
+  }
 
   // The picture as small as Extract may get it with the same result: what a queue of
   // pictures should hold.  Idempotent.

@@ -129,6 +129,10 @@ void AddTorchScript(const bundle::v1::TorchScriptSpec& spec, Lines* lines) {
   lines->emplace_back("inputs",
                       absl::StrCat(spec.vocabulary_size(), " words, ", spec.max_region_count(),
                                    " regions of ", spec.region_feature_size()));
+  if (spec.region_class_count() > 0) {
+    lines->emplace_back("soft labels",
+                        absl::StrCat(spec.region_class_count(), " classes a region"));
+  }
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ struct Part {
   std::vector<CorpusProblem> skipped;
 };
 
-RegionFileItem ItemOf(const CorpusItem& item, RegionSet regions) {
+RegionFileItem ItemOf(const CorpusItem& item, LabelledRegions found) {
   RegionFileItem of;
   of.line.id = item.item_id;
   of.line.captions = item.captions;
@@ -47,7 +47,8 @@ RegionFileItem ItemOf(const CorpusItem& item, RegionSet regions) {
   of.line.ocr_tokens = item.ocr_tokens;
   of.line.split = item.split;
   of.line.published_place = item.published_place;
-  of.regions = std::move(regions);
+  of.regions = std::move(found.regions);
+  of.soft_labels = std::move(found.soft_labels);
   return of;
 }
 
@@ -170,17 +171,17 @@ class ExtractRun {
     for (Reduced& picture : reduced) {
       if (picture.problem.empty()) good.push_back(std::move(picture.pixels));
     }
-    std::vector<RegionSet> regions;
+    std::vector<LabelledRegions> found;
     if (!good.empty()) {
-      ASSIGN_OR_RETURN(regions, job_.model->region_extractor()->Extract(good, call_));
+      ASSIGN_OR_RETURN(found, job_.model->region_extractor()->ExtractLabelled(good, call_));
     }
     size_t next = 0;
     for (size_t i = 0; i < reduced.size(); ++i) {
       const CorpusItem& item = pictures_[begin + i].item;
       if (reduced[i].problem.empty()) {
-        RegionSet& own = regions[next++];
+        LabelledRegions& own = found[next++];
         absl::Status fits = absl::OkStatus();
-        if (job_.features == Dtype::kFloat16) fits = CheckFitsFloat16(own);
+        if (job_.features == Dtype::kFloat16) fits = CheckFitsFloat16(own.regions);
         if (fits.ok()) {
           part->items.push_back(ItemOf(item, std::move(own)));
           continue;
@@ -246,9 +247,11 @@ class ExtractRun {
         [&](int64_t item) -> absl::StatusOr<RegionFileItem> {
           const auto after = std::upper_bound(first.begin(), first.end(), item);
           const size_t file = static_cast<size_t>(after - first.begin()) - 1;
+          const int64_t of_file = item - first[file];
           RegionFileItem of;
-          ASSIGN_OR_RETURN(of.line, files[file]->Item(item - first[file]));
-          ASSIGN_OR_RETURN(of.regions, files[file]->Regions(item - first[file], kMostRegionBytes));
+          ASSIGN_OR_RETURN(of.line, files[file]->Item(of_file));
+          ASSIGN_OR_RETURN(of.regions, files[file]->Regions(of_file, kMostRegionBytes));
+          ASSIGN_OR_RETURN(of.soft_labels, files[file]->SoftLabels(of_file, kMostRegionBytes));
           return of;
         });
   }

@@ -41,9 +41,10 @@ struct ExtractSummary {
 inline constexpr absl::string_view kSkippedSuffix = ".skipped.jsonl";
 
 // Writes the region file: items in the order of their ids, with captions, tags, words and splits as
-// the corpora have them.  Bad pictures, and what the corpora rejected, are left out and listed in
-// `<out>.skipped.jsonl` (item_list.h), which has no line if there are none.  The same pictures and
-// model give the same bytes on CPUs of one kind.
+// the corpora have them, and with soft labels if the extractor knows classes.  Bad pictures, and
+// what the corpora rejected, are left out and listed in `<out>.skipped.jsonl` (item_list.h), which
+// has no line if there are none.  The same pictures and model give the same bytes on CPUs of one
+// kind.
 //
 // InvalidArgument: a model that finds no regions, a corpus that has them already, an id of two
 // corpora, or no picture that is good.  Errors of files and readers; Cancelled when the call is.

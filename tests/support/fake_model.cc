@@ -190,6 +190,20 @@ struct FakeServingModel::Extractor : RegionExtractor {
     return sets;
   }
 
+  absl::StatusOr<std::vector<LabelledRegions>> ExtractLabelled(
+      absl::Span<const Pixels> pictures, const CallContext& call) const override {
+    ASSIGN_OR_RETURN(std::vector<LabelledRegions> found,
+                     RegionExtractor::ExtractLabelled(pictures, call));
+    const int classes = model->options_.classes;
+    if (classes == 0) return found;
+    for (LabelledRegions& of : found) {
+      of.soft_labels.resize(classes);
+      ASSIGN_OR_RETURN(const WordIds ids, IdsIn(ImageInput{{}, of.regions, {}, {}}));
+      of.soft_labels[ids[0] % classes] = 1;
+    }
+    return found;
+  }
+
   Pixels Reduce(Pixels image) const override {
     image.width = model->options_.reduced_width;
     image.height = 1;

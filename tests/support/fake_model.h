@@ -45,6 +45,7 @@ struct FakeServingModelOptions {
   bool texts = true;
   bool images = true;
   bool pictures = true;    // has a RegionExtractor
+  int classes = 0;         // that the extractor knows; it is sure of the word modulo so many
   bool pairs = true;       // has a CrossEncoder
   int reduced_width = 1;   // of the pictures that Extract wants
   int32_t tint = 0;        // what is found in a picture is its colour, XORed with this

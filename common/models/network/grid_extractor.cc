@@ -70,7 +70,8 @@ class GridExtractor : public PictureExtractor {
     return ReducePicture(std::move(image), image_size_);
   }
 
-  absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const override {
+  absl::Status ExtractOne(const Pixels& pixels, RegionSet* set,
+                          std::vector<float>* /*soft_labels*/) const override {
     const device::PassScope pass(gate_.passes());
     const torch::Tensor picture = SquarePicture(pixels, image_size_, gate_).unsqueeze(0);
     const torch::Tensor rows = net_->forward(picture).squeeze(0);

@@ -118,6 +118,25 @@ Pixels ReduceForScaling(Pixels pixels, int64_t side) {
 
 absl::StatusOr<std::vector<RegionSet>> PictureExtractor::Extract(absl::Span<const Pixels> images,
                                                                  const CallContext& call) const {
+  std::vector<RegionSet> sets(images.size());
+  RETURN_IF_ERROR(ForEach(images, call, [&](size_t i) {
+    return ExtractOne(images[i], &sets[i], /*soft_labels=*/nullptr);
+  }));
+  return sets;
+}
+
+absl::StatusOr<std::vector<LabelledRegions>> PictureExtractor::ExtractLabelled(
+    absl::Span<const Pixels> images, const CallContext& call) const {
+  std::vector<LabelledRegions> found(images.size());
+  RETURN_IF_ERROR(ForEach(images, call, [&](size_t i) {
+    return ExtractOne(images[i], &found[i].regions, &found[i].soft_labels);
+  }));
+  return found;
+}
+
+absl::Status PictureExtractor::ForEach(
+    absl::Span<const Pixels> images, const CallContext& call,
+    const std::function<absl::Status(size_t image)>& extract) const {
   std::vector<Group> groups(images.size());
   for (size_t i = 0; i < images.size(); ++i) {
     const absl::Status status = CheckPixels(images[i]);
@@ -126,13 +145,11 @@ absl::StatusOr<std::vector<RegionSet>> PictureExtractor::Extract(absl::Span<cons
     }
     groups[i] = {static_cast<int64_t>(i)};
   }
-  std::vector<RegionSet> sets(images.size());
   const absl::Status done =
       RunGroups(pool_, groups, call, "extract regions",
-                [&](const Group& group) { return ExtractOne(images[group[0]], &sets[group[0]]); });
+                [&](const Group& group) { return extract(static_cast<size_t>(group[0])); });
   if (failed_ != nullptr && HasReason(done, reasons::kDeviceFailed)) *failed_ = true;
-  RETURN_IF_ERROR(done);
-  return sets;
+  return done;
 }
 
 Pixels PictureExtractor::Reduce(Pixels image) const {

@@ -7,7 +7,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -61,12 +63,20 @@ class PictureExtractor : public RegionExtractor {
 
   absl::StatusOr<std::vector<RegionSet>> Extract(absl::Span<const Pixels> images,
                                                  const CallContext& call) const final;
+  absl::StatusOr<std::vector<LabelledRegions>> ExtractLabelled(absl::Span<const Pixels> images,
+                                                               const CallContext& call) const final;
   Pixels Reduce(Pixels image) const final;
 
  private:
-  // Of well formed pixels.  What it throws becomes a status.
-  virtual absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const = 0;
+  // Of well formed pixels.  `soft_labels` is null where nobody wants them, and stays empty if the
+  // extractor knows no classes.  What it throws becomes a status.
+  virtual absl::Status ExtractOne(const Pixels& pixels, RegionSet* set,
+                                  std::vector<float>* soft_labels) const = 0;
   virtual Pixels Reduced(Pixels image) const = 0;
+
+  // Checks them, then calls `extract` for each by its number, on the pool.
+  absl::Status ForEach(absl::Span<const Pixels> images, const CallContext& call,
+                       const std::function<absl::Status(size_t image)>& extract) const;
 
   ComputePool* const pool_;
   const std::shared_ptr<std::atomic<bool>> failed_;

@@ -34,11 +34,15 @@ class TorchScriptExtractor : public PictureExtractor {
     return ReduceForScaling(std::move(image), spec_.pixels().image_size());
   }
 
-  absl::Status ExtractOne(const Pixels& pixels, RegionSet* set) const override {
+  absl::Status ExtractOne(const Pixels& pixels, RegionSet* set,
+                          std::vector<float>* soft_labels) const override {
     const device::PassScope pass(gate_.passes());
     const at::Tensor picture = ScaledPicture(pixels, spec_.pixels(), gate_).unsqueeze(0);
-    const std::vector<at::Tensor> given = module_.Run(
-        "forward", {picture}, {{1, kAnyLength, spec_.region_feature_size()}, {1, kAnyLength, 4}});
+    const int64_t classes = spec_.region_class_count();
+    std::vector<WantedShape> wanted = {{1, kAnyLength, spec_.region_feature_size()},
+                                       {1, kAnyLength, 4}};
+    if (classes > 0) wanted.push_back({1, kAnyLength, classes});
+    const std::vector<at::Tensor> given = module_.Run("forward", {picture}, wanted);
     set->count = given[0].size(1);
     set->feature_size = spec_.region_feature_size();
     set->features = TensorGate::Floats(given[0]);
@@ -48,6 +52,19 @@ class TorchScriptExtractor : public PictureExtractor {
                                 " boxes, wanted as many, 1 to ", spec_.max_region_count()));
     }
     const absl::Status good = CheckRegionSet(*set);
+    if (!good.ok()) return Wrong(absl::StrCat("gave an image that ", good.message()));
+    if (classes == 0 || soft_labels == nullptr) return absl::OkStatus();
+    *soft_labels = TensorGate::Floats(given[2]);
+    return CheckLabels(*set, *soft_labels);
+  }
+
+  absl::Status CheckLabels(const RegionSet& set, const std::vector<float>& soft_labels) const {
+    const int64_t classes = spec_.region_class_count();
+    const int64_t rows = static_cast<int64_t>(soft_labels.size()) / classes;
+    if (rows != set.count) {
+      return Wrong(absl::StrCat("gave ", set.count, " regions and soft labels of ", rows));
+    }
+    const absl::Status good = CheckSoftLabels(soft_labels, classes);
     return good.ok() ? good : Wrong(absl::StrCat("gave an image that ", good.message()));
   }
 
@@ -77,7 +94,8 @@ absl::StatusOr<std::unique_ptr<const RegionExtractor>> NewTorchScriptExtractor(
   auto extractor = std::make_unique<const TorchScriptExtractor>(std::move(module), spec, gate, pool,
                                                                 execution.failed);
   const absl::Status tried =
-      extractor->Extract({BlackPicture(spec.pixels().image_size())}, CallContext::Unbounded())
+      extractor
+          ->ExtractLabelled({BlackPicture(spec.pixels().image_size())}, CallContext::Unbounded())
           .status();
   if (absl::IsInternal(tried)) return absl::InvalidArgumentError(tried.message());
   RETURN_IF_ERROR(tried);

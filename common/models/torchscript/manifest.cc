@@ -62,6 +62,10 @@ absl::Status Check(const ModelBundleManifest& manifest) {
                         limits::kMaxRegionFeatureSize);
   problems.RequireRange("torch_script.max_region_count", spec.max_region_count(), 1,
                         limits::kMaxModelRegions);
+  problems.RequireRange("torch_script.region_class_count", spec.region_class_count(), 0,
+                        limits::kMaxRegionFeatureSize);
+  problems.Require(spec.region_class_count() == 0 || !spec.region_extractor().empty(),
+                   "torch_script.region_class_count is what a region_extractor knows");
   if (spec.has_pixels()) CheckPixelSpec(spec.pixels(), &problems);
   const float floor = manifest.region_rule().confidence_floor();
   problems.Require(floor >= 0 && floor <= 1,

@@ -81,12 +81,13 @@ TEST_CASE("an SGRAF is told with its module and T-EMDE") {
 TEST_CASE("scripted modules are told by their files") {
   REQUIRE(Told("torch_script { text_encoder: 'text.pt' region_extractor: 'pixels.pt' "
                "vocabulary_size: 7 region_feature_size: 5 max_region_count: 3 "
-               "pixels { image_size: 224 fit: CROP filter: BICUBIC } }") ==
+               "region_class_count: 9 pixels { image_size: 224 fit: CROP filter: BICUBIC } }") ==
           Lines{{"family", ""},
                 {"text module", "text.pt"},
                 {"region module", "pixels.pt"},
                 {"pixels", "224 x 224, crop, bicubic"},
-                {"inputs", "7 words, 3 regions of 5"}});
+                {"inputs", "7 words, 3 regions of 5"},
+                {"soft labels", "9 classes a region"}});
 }
 
 TEST_CASE("a cross-encoder that differs by direction is told for each") {

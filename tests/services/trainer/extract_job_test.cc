@@ -35,7 +35,8 @@ std::unique_ptr<MemoryCorpus> Pictures(int count, int first = 0) {
 
 class Fixture {
  public:
-  explicit Fixture(std::unique_ptr<CorpusReader> corpus) {
+  explicit Fixture(std::unique_ptr<CorpusReader> corpus, FakeServingModelOptions options = {})
+      : model(std::move(options)) {
     job.corpora.push_back(std::move(corpus));
     job.model = &model;
     job.out = dir.File("set.regions");
@@ -88,6 +89,23 @@ TEST_CASE("each picture's regions are written, with what its corpus says of it")
     REQUIRE(line.split.has_value() == (i % 2 == 0));
     REQUIRE(WordOf(*(*file)->Regions(i, 1 << 20)) == 100 + i);
   }
+}
+
+TEST_CASE("what an extractor thinks of each region's class is written beside it") {
+  FakeServingModelOptions options;
+  options.classes = 4;
+  Fixture fixture(Pictures(8), options);
+  REQUIRE(fixture.Run()->written == 8);
+  const auto file = *RegionFile::Open(fixture.job.out);
+  REQUIRE(file->soft_label_count() == 4);
+  for (int i = 0; i < 8; ++i) {
+    std::vector<float> sure(4);
+    sure[i % 4] = 1;  // of word 100 + i
+    REQUIRE(*file->SoftLabels(i, 1 << 20) == sure);
+  }
+  Fixture unknowing(Pictures(8));
+  REQUIRE(unknowing.Run().ok());
+  REQUIRE((*RegionFile::Open(unknowing.job.out))->soft_label_count() == 0);
 }
 
 TEST_CASE("parts and threads change nothing of the file") {
