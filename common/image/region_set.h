@@ -6,11 +6,19 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/base/limits.h"
 #include "common/image/image_input.h"
 
 namespace sightline {
 
 inline constexpr int kMaxRegionFeatureSize = 1 << 16;
+
+// Classes that soft labels are of, several times those of the detectors that are in use.
+inline constexpr int kMaxRegionClasses = 4096;
+
+// Of the regions that a model reads of one image, as floats.
+inline constexpr int64_t kMostModelRegionBytes =
+    int64_t{limits::kMaxModelRegions} * limits::kMaxRegionFeatureSize * int64_t{sizeof(float)};
 
 // For before anything is read: InvalidArgument unless there is a region and `count` x
 // `feature_size` floats have at most `max_bytes`.

@@ -10,15 +10,12 @@
 #include "absl/strings/string_view.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
-#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/dataset/caption_rule.h"
+#include "common/image/region_set.h"
 
 namespace sightline {
 namespace {
-
-constexpr int64_t kMostFeatureBytes =
-    int64_t{limits::kMaxRegions} * limits::kMaxRegionFeatureSize * int64_t{sizeof(float)};
 
 // Of a source that keeps no checksums: megabytes, whatever it holds.
 constexpr int64_t kSampledPictures = 100;
@@ -248,7 +245,7 @@ absl::StatusOr<ImageInput> PairCorpus::ReadPicture(int64_t picture) const {
   const Picture& from = pictures_[picture];
   ImageInput input;
   ASSIGN_OR_RETURN(input.regions,
-                   Named(from.item, from.reader->ReadRegions(from.item, kMostFeatureBytes)));
+                   Named(from.item, from.reader->ReadRegions(from.item, kMostModelRegionBytes)));
   input.tags = from.item.tags;
   input.ocr_tokens = from.item.ocr_tokens;
   return input;
@@ -256,7 +253,7 @@ absl::StatusOr<ImageInput> PairCorpus::ReadPicture(int64_t picture) const {
 
 absl::StatusOr<std::vector<float>> PairCorpus::ReadSoftLabels(int64_t picture) const {
   const Picture& from = pictures_[picture];
-  return Named(from.item, from.reader->ReadSoftLabels(from.item, kMostFeatureBytes));
+  return Named(from.item, from.reader->ReadSoftLabels(from.item, kMostModelRegionBytes));
 }
 
 }  // namespace sightline

@@ -42,7 +42,7 @@ absl::StatusOr<HeadChoice> ChoiceOf(const Recipe& recipe, int64_t class_count) {
               "the objective ", objective->name,
               " needs soft labels of regions, and the corpora carry none, or of different ",
               "numbers of classes; give its share to mrfr, or take region files or npz files ",
-              "that have them"));
+              "that have them, or a script's that `trainer extract` wrote"));
         }
         choice.class_count = class_count;
         break;

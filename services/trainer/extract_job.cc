@@ -10,10 +10,11 @@
 #include "absl/strings/str_format.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
-#include "common/base/limits.h"
 #include "common/base/status_macros.h"
+#include "common/base/status_within.h"
 #include "common/base/work_on_threads.h"
 #include "common/dataset/region_file.h"
+#include "common/image/region_set.h"
 #include "services/trainer/byte_budget.h"
 #include "services/trainer/item_list.h"
 #include "services/trainer/picture_squarer.h"
@@ -24,8 +25,6 @@ namespace {
 // Pictures whose pixels, reduced, are in memory at once.
 constexpr size_t kExtractedAtOnce = 32;
 constexpr char kJobFile[] = "job";
-constexpr int64_t kMostRegionBytes =
-    int64_t{limits::kMaxRegions} * limits::kMaxRegionFeatureSize * int64_t{sizeof(float)};
 
 // A picture as the extractor sees it, or why there is none.
 struct Reduced {
@@ -173,7 +172,9 @@ class ExtractRun {
     }
     std::vector<LabelledRegions> found;
     if (!good.empty()) {
-      ASSIGN_OR_RETURN(found, job_.model->region_extractor()->ExtractLabelled(good, call_));
+      ASSIGN_OR_RETURN(found, Within(absl::StrCat("pictures ", pictures_[begin].item.item_id,
+                                                  " to ", pictures_[end - 1].item.item_id),
+                                     job_.model->region_extractor()->ExtractLabelled(good, call_)));
     }
     size_t next = 0;
     for (size_t i = 0; i < reduced.size(); ++i) {
@@ -250,8 +251,8 @@ class ExtractRun {
           const int64_t of_file = item - first[file];
           RegionFileItem of;
           ASSIGN_OR_RETURN(of.line, files[file]->Item(of_file));
-          ASSIGN_OR_RETURN(of.regions, files[file]->Regions(of_file, kMostRegionBytes));
-          ASSIGN_OR_RETURN(of.soft_labels, files[file]->SoftLabels(of_file, kMostRegionBytes));
+          ASSIGN_OR_RETURN(of.regions, files[file]->Regions(of_file, kMostModelRegionBytes));
+          ASSIGN_OR_RETURN(of.soft_labels, files[file]->SoftLabels(of_file, kMostModelRegionBytes));
           return of;
         });
   }

@@ -11,11 +11,11 @@
 #include "absl/strings/str_format.h"
 #include "common/base/dtype.h"
 #include "common/base/files.h"
-#include "common/base/limits.h"
 #include "common/base/random.h"
 #include "common/base/status_macros.h"
 #include "common/base/work_on_threads.h"
 #include "common/dataset/region_file.h"
+#include "common/image/region_set.h"
 #include "common/scenes/lexicon.h"
 #include "common/scenes/scene_files.h"
 #include "common/scenes/scene_pictures.h"
@@ -28,8 +28,6 @@ namespace {
 constexpr absl::string_view kNothingTag = "background";
 constexpr int64_t kSeenAtOnce = 16;  // pictures, by a thread
 constexpr int64_t kPartSize = 512;   // pictures whose regions are in memory
-constexpr int64_t kMostRegionBytes =
-    int64_t{limits::kMaxRegions} * limits::kMaxRegionFeatureSize * int64_t{sizeof(float)};
 
 // What decides on a picture's boxes: not its captions, nor how many others there are.
 uint64_t SeedOfBoxes(uint64_t seed, SceneSplit split, int64_t place) {
@@ -164,8 +162,8 @@ class FeaturesRun {
           const int64_t place = i % kPartSize;
           RegionFileItem item;
           ASSIGN_OR_RETURN(item.line, part.Item(place));
-          ASSIGN_OR_RETURN(item.regions, part.Regions(place, kMostRegionBytes));
-          ASSIGN_OR_RETURN(item.soft_labels, part.SoftLabels(place, kMostRegionBytes));
+          ASSIGN_OR_RETURN(item.regions, part.Regions(place, kMostModelRegionBytes));
+          ASSIGN_OR_RETURN(item.soft_labels, part.SoftLabels(place, kMostModelRegionBytes));
           return item;
         });
   }

@@ -182,6 +182,15 @@ ModelBundleManifest AblationManifest() {
   return manifest;
 }
 
+// A detector that knows classes.
+ModelBundleManifest DetectorManifest() {
+  ModelBundleManifest manifest;
+  manifest.set_family("torchscript");
+  manifest.mutable_torch_script()->set_region_extractor("regions.pt");
+  manifest.mutable_torch_script()->set_region_class_count(5);
+  return manifest;
+}
+
 FeatureTensor Tensor(const std::string& name, Dtype dtype, int64_t rows, int64_t columns,
                      int first) {
   FeatureTensor tensor{name, dtype, rows, columns, ""};
@@ -367,7 +376,8 @@ std::vector<SampleModel> SampleModels() {
            {{std::string(kVocabularyFile), "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nfish\n"},
             {std::string(kWeightsFile), Bytes(Numbers(0, 16))}}},
           {EnsembleManifest(), {{std::string(kWeightsFile), Bytes(Numbers(16, 16))}}},
-          {AblationManifest(), {{std::string(kWeightsFile), Bytes(Numbers(32, 16))}}}};
+          {AblationManifest(), {{std::string(kWeightsFile), Bytes(Numbers(32, 16))}}},
+          {DetectorManifest(), {{"regions.pt", Bytes(Numbers(48, 16))}}}};
 }
 
 std::vector<EncodedItem> SampleItems() {

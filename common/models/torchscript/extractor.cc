@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,28 +44,31 @@ class TorchScriptExtractor : public PictureExtractor {
                                        {1, kAnyLength, 4}};
     if (classes > 0) wanted.push_back({1, kAnyLength, classes});
     const std::vector<at::Tensor> given = module_.Run("forward", {picture}, wanted);
+    RETURN_IF_ERROR(CheckCounts(given));
     set->count = given[0].size(1);
     set->feature_size = spec_.region_feature_size();
     set->features = TensorGate::Floats(given[0]);
     set->boxes = TensorGate::Floats(given[1]);
-    if (given[1].size(1) != set->count || set->count < 1 || set->count > spec_.max_region_count()) {
-      return Wrong(absl::StrCat("gave ", set->count, " regions and ", given[1].size(1),
-                                " boxes, wanted as many, 1 to ", spec_.max_region_count()));
-    }
-    const absl::Status good = CheckRegionSet(*set);
-    if (!good.ok()) return Wrong(absl::StrCat("gave an image that ", good.message()));
+    RETURN_IF_ERROR(Judged(CheckRegionSet(*set)));
     if (classes == 0 || soft_labels == nullptr) return absl::OkStatus();
     *soft_labels = TensorGate::Floats(given[2]);
-    return CheckLabels(*set, *soft_labels);
+    return Judged(CheckSoftLabels(*soft_labels, classes));
   }
 
-  absl::Status CheckLabels(const RegionSet& set, const std::vector<float>& soft_labels) const {
-    const int64_t classes = spec_.region_class_count();
-    const int64_t rows = static_cast<int64_t>(soft_labels.size()) / classes;
-    if (rows != set.count) {
-      return Wrong(absl::StrCat("gave ", set.count, " regions and soft labels of ", rows));
-    }
-    const absl::Status good = CheckSoftLabels(soft_labels, classes);
+  // Before anything is copied: a tensor may be many times as large as its memory.
+  absl::Status CheckCounts(const std::vector<at::Tensor>& given) const {
+    const int64_t count = given[0].size(1);
+    const bool as_many = std::all_of(given.begin(), given.end(), [&](const at::Tensor& tensor) {
+      return tensor.size(1) == count;
+    });
+    if (as_many && count >= 1 && count <= spec_.max_region_count()) return absl::OkStatus();
+    return Wrong(
+        absl::StrCat("gave ", count, " regions and ", given[1].size(1), " boxes",
+                     given.size() > 2 ? absl::StrCat(" and soft labels of ", given[2].size(1)) : "",
+                     ", wanted as many, 1 to ", spec_.max_region_count()));
+  }
+
+  absl::Status Judged(const absl::Status& good) const {
     return good.ok() ? good : Wrong(absl::StrCat("gave an image that ", good.message()));
   }
 

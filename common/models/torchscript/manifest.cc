@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/base/limits.h"
 #include "common/embedding/score.h"
+#include "common/image/region_set.h"
 #include "common/models/family_manifests.h"
 #include "common/models/inputs/manifest_checks.h"
 #include "common/models/inputs/region_input.h"
@@ -63,9 +64,10 @@ absl::Status Check(const ModelBundleManifest& manifest) {
   problems.RequireRange("torch_script.max_region_count", spec.max_region_count(), 1,
                         limits::kMaxModelRegions);
   problems.RequireRange("torch_script.region_class_count", spec.region_class_count(), 0,
-                        limits::kMaxRegionFeatureSize);
+                        kMaxRegionClasses);
   problems.Require(spec.region_class_count() == 0 || !spec.region_extractor().empty(),
-                   "torch_script.region_class_count is what a region_extractor knows");
+                   absl::StrCat("torch_script.region_class_count is ", spec.region_class_count(),
+                                ", but there is no region_extractor to tell them; leave it out"));
   if (spec.has_pixels()) CheckPixelSpec(spec.pixels(), &problems);
   const float floor = manifest.region_rule().confidence_floor();
   problems.Require(floor >= 0 && floor <= 1,

@@ -1,6 +1,5 @@
 #include <ATen/ATen.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,16 +14,6 @@ namespace sightline {
 namespace {
 
 const CallContext kCall = CallContext::Unbounded();
-
-std::shared_ptr<const Model> Load(const TinyScripts& scripts) {
-  const TempDir store;
-  const auto bundle = scripts.Bundle(store.path());
-  INFO(bundle.status().ToString());
-  REQUIRE(bundle.ok());
-  const auto model = LoadModel(*bundle, {});
-  REQUIRE(model.ok());
-  return *model;
-}
 
 // What bundling `scripts` is refused with.
 std::string Refusal(const TinyScripts& scripts) {
@@ -47,8 +36,8 @@ TinyScripts LabellingScripts(const std::string& soft_labels) {
 }
 
 TEST_CASE("a script that knows classes tells each region's, beside the regions that it gives") {
-  const auto plain = Load(TinyScripts());
-  const auto labelling = Load(LabellingScripts("torch.softmax(cells, -1)"));
+  const auto plain = TinyScripts().Load();
+  const auto labelling = LabellingScripts("torch.softmax(cells, -1)").Load();
   const std::vector<Pixels> pictures = {RandomPixels(16, 16, 1), RandomPixels(90, 33, 2)};
   const auto unlabelled = plain->region_extractor()->ExtractLabelled(pictures, kCall);
   const auto labelled = labelling->region_extractor()->ExtractLabelled(pictures, kCall);
@@ -70,6 +59,17 @@ TEST_CASE("a script that knows classes tells each region's, beside the regions t
   }
 }
 
+TEST_CASE("soft labels of one picture that are none are an error where they are wanted") {
+  // A black picture's are good.
+  const auto model = LabellingScripts("torch.ones(1, 4, 3) / 3 + cells.clamp(min=0)").Load();
+  const std::vector<Pixels> pictures = {RandomPixels(16, 16, 1)};
+  const absl::Status status = model->region_extractor()->ExtractLabelled(pictures, kCall).status();
+  INFO(status.ToString());
+  REQUIRE(absl::IsInternal(status));
+  REQUIRE(absl::StrContains(status.message(), "gave an image that has"));
+  REQUIRE(model->region_extractor()->Extract(pictures, kCall).ok());
+}
+
 TEST_CASE("soft labels that are none are refused when a module is loaded") {
   const auto refusal = [](const TinyScripts& scripts) {
     std::string told = Refusal(scripts);
@@ -79,8 +79,9 @@ TEST_CASE("soft labels that are none are refused when a module is loaded") {
   };
   REQUIRE(absl::StrContains(refusal(LabellingScripts("torch.ones(1, 4, 2) / 2")),
                             "float of 1 x 4 x 2, wanted a tuple of"));
-  REQUIRE(absl::StrContains(refusal(LabellingScripts("torch.ones(1, 5, 3) / 3")),
-                            "gave 4 regions and soft labels of 5"));
+  REQUIRE(
+      absl::StrContains(refusal(LabellingScripts("torch.ones(1, 5, 3) / 3")),
+                        "gave 4 regions and 4 boxes and soft labels of 5, wanted as many, 1 to 9"));
   REQUIRE(absl::StrContains(refusal(LabellingScripts("torch.ones(1, 4, 3)")),
                             "soft labels that add up to 3"));
   REQUIRE(absl::StrContains(refusal(LabellingScripts("torch.ones(1, 4, 3) / 0")),
@@ -88,6 +89,9 @@ TEST_CASE("soft labels that are none are refused when a module is loaded") {
   TinyScripts silent;
   silent.manifest.mutable_torch_script()->set_region_class_count(3);
   REQUIRE(absl::StrContains(refusal(silent), "and float of 1 x any x 3"));
+  TinyScripts many = LabellingScripts("torch.softmax(cells, -1)");
+  many.manifest.mutable_torch_script()->set_region_class_count(4097);
+  REQUIRE(absl::StrContains(Refusal(many), "region_class_count is 4097, must be 0 to 4096"));
   TinyScripts knowing = LabellingScripts("torch.softmax(cells, -1)");
   knowing.manifest.mutable_torch_script()->clear_region_class_count();
   REQUIRE(absl::StrContains(refusal(knowing), "wanted a tuple of"));
@@ -95,7 +99,8 @@ TEST_CASE("soft labels that are none are refused when a module is loaded") {
   blind.manifest.mutable_torch_script()->clear_region_extractor();
   blind.manifest.mutable_torch_script()->clear_pixels();
   blind.manifest.mutable_torch_script()->set_region_class_count(3);
-  REQUIRE(absl::StrContains(Refusal(blind), "region_class_count is what a region_extractor knows"));
+  REQUIRE(absl::StrContains(Refusal(blind),
+                            "region_class_count is 3, but there is no region_extractor"));
 }
 
 }  // namespace

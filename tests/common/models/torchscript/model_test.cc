@@ -27,17 +27,6 @@ namespace {
 const CallContext kCall = CallContext::Unbounded();
 const char* const kTexts[] = {"red", "a red fish", "fish", "re", "a much longer text, cut off"};
 
-std::shared_ptr<const Model> Load(const TinyScripts& scripts, const ModelOptions& options = {}) {
-  const TempDir store;
-  const auto bundle = scripts.Bundle(store.path());
-  INFO(bundle.status().ToString());
-  REQUIRE(bundle.ok());
-  const auto model = LoadModel(*bundle, options);
-  INFO(model.status().ToString());
-  REQUIRE(model.ok());
-  return *model;
-}
-
 ModelOptions Options(ComputePool* pool, bool deterministic) {
   ModelOptions options;
   options.pool = pool;
@@ -139,7 +128,7 @@ TEST_CASE("towers and cross-encoder give what their scripts say, however they ar
   ComputePool pool(3);
   for (const ModelOptions& options :
        {Options(nullptr, false), Options(&pool, false), Options(&pool, true)}) {
-    const Computed computed = Everything(*Load(scripts, options), scripts);
+    const Computed computed = Everything(*scripts.Load(options), scripts);
     REQUIRE(computed.model.size() == computed.referee.size());
     for (size_t i = 0; i < computed.model.size(); ++i) {
       REQUIRE(computed.model[i] == Approx(computed.referee[i]).margin(1e-4).epsilon(1e-5));
@@ -150,7 +139,7 @@ TEST_CASE("towers and cross-encoder give what their scripts say, however they ar
 TEST_CASE("the first call's bits are the twentieth's, on any thread") {
   const TinyScripts scripts;
   ComputePool pool(3);
-  const auto model = Load(scripts, Options(&pool, true));
+  const auto model = scripts.Load(Options(&pool, true));
   const std::vector<float> first = Everything(*model, scripts).model;
   std::vector<std::vector<float>> others(4);
   std::vector<std::thread> threads;
@@ -174,7 +163,7 @@ TEST_CASE("the first call's bits are the twentieth's, on any thread") {
 TEST_CASE("pixels become regions by the script, bit for bit the same alone and in a batch") {
   const TinyScripts scripts;
   ComputePool pool(3);
-  const auto model = Load(scripts, Options(&pool, false));
+  const auto model = scripts.Load(Options(&pool, false));
   const std::vector<Pixels> pictures = {RandomPixels(16, 16, 1), RandomPixels(90, 33, 2),
                                         RandomPixels(7, 200, 3), RandomPixels(300, 300, 4)};
   const auto sets = model->region_extractor()->Extract(pictures, kCall);
@@ -208,7 +197,7 @@ TEST_CASE("a score of one number is taken as it is") {
   TinyScripts scripts;
   scripts.manifest.mutable_cross_encoder()->set_score_kind("rank_raw");
   scripts.modules["cross.pt"].tensors["head"] = at::randn({6, 1});
-  const auto model = Load(scripts);
+  const auto model = scripts.Load();
   const auto words = *TextFeatures(*model, "red");
   const auto features = *model->cross_encoder()->PrepareImages({Images()[1]}, kCall);
   REQUIRE(model->cross_encoder()->Score({{&words, &features[0]}}, kCall).ok());
@@ -221,7 +210,7 @@ TEST_CASE("parts that a manifest leaves out are not there") {
   towers.manifest.mutable_torch_script()->clear_cross_encoder();
   towers.manifest.mutable_torch_script()->clear_region_extractor();
   towers.manifest.mutable_torch_script()->clear_pixels();
-  const auto model = Load(towers);
+  const auto model = towers.Load();
   REQUIRE(model->cross_encoder() == nullptr);
   REQUIRE(model->region_extractor() == nullptr);
   REQUIRE(model->dimension() == 5);
@@ -229,7 +218,7 @@ TEST_CASE("parts that a manifest leaves out are not there") {
   pairs.manifest.clear_embedding();
   pairs.manifest.mutable_torch_script()->clear_text_encoder();
   pairs.manifest.mutable_torch_script()->clear_image_encoder();
-  REQUIRE(Load(pairs)->text_encoder() == nullptr);
+  REQUIRE(pairs.Load()->text_encoder() == nullptr);
 }
 
 TEST_CASE("scripts may be members of an ensemble") {
@@ -375,7 +364,7 @@ TEST_CASE("what a script throws names its file and says what happened, in one li
     // Not of the probe's texts.
     changed.insert(body, "    if ids.size(1) == 3:\n        " + line + "\n");
     scripts.modules["text.pt"].source = changed;
-    const auto model = Load(scripts);
+    const auto model = scripts.Load();
     const absl::Status status =
         model->text_encoder()->Encode({*model->Tokenize("red")}, kCall).status();
     INFO(status.ToString());
@@ -400,7 +389,7 @@ TEST_CASE("more rows than an image with the most regions has are refused") {
       "        rows = torch.ones(1, 4, 6)\n"
       "    return rows\n"
       "def forward(self, a, b, c, d):\n    return d[:, :1].expand(-1, 2)\n";
-  const auto model = Load(scripts);
+  const auto model = scripts.Load();
   REQUIRE(model->cross_encoder()->PrepareImages({RandomImage(5, 1)}, kCall).ok());
   const absl::Status status =
       model->cross_encoder()->PrepareImages({RandomImage(4, 1)}, kCall).status();

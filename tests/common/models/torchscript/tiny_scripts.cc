@@ -4,6 +4,7 @@
 #include <torch/csrc/jit/api/module.h>
 
 #include <stdexcept>
+#include <utility>
 
 #include "common/base/files.h"
 #include "common/bundle/manifest.h"
@@ -113,6 +114,15 @@ absl::StatusOr<ModelBundle> TinyScripts::Bundle(const std::string& store) const 
   const TempDir folder;
   Write(folder.path());
   return BundleScripts(folder.path(), store);
+}
+
+std::shared_ptr<const Model> TinyScripts::Load(const ModelOptions& options) const {
+  const TempDir store;
+  const absl::StatusOr<ModelBundle> bundle = Bundle(store.path());
+  if (!bundle.ok()) throw std::runtime_error(bundle.status().ToString());
+  auto model = LoadModel(*bundle, options);
+  if (!model.ok()) throw std::runtime_error(model.status().ToString());
+  return *std::move(model);
 }
 
 }  // namespace sightline

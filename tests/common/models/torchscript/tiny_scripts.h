@@ -7,10 +7,12 @@
 #include <ATen/core/Tensor.h>
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/bundle/model_bundle.h"
+#include "common/models/model.h"
 
 namespace sightline {
 
@@ -34,6 +36,8 @@ struct TinyScripts {
   void Write(const std::string& folder) const;
   // BundleScripts of it.
   absl::StatusOr<ModelBundle> Bundle(const std::string& store) const;
+  // LoadModel of that.  Throws if it cannot.
+  std::shared_ptr<const Model> Load(const ModelOptions& options = {}) const;
 };
 
 }  // namespace sightline
