@@ -180,6 +180,12 @@ def seeds_table(row, results, directions):
     return "\n".join(["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns), *lines]) + "\n"
 
 
+def of_others(rows, result):
+    """Networks that were measured where a row's result is of another of its name."""
+    return [name for name, network in result["networks"].items()
+            if rows.result(name) is not None and rows.result(name)["network"] != network]
+
+
 def tables(rows):
     """Markdown of all results that there are, of the first seed; of others what they have in common."""
     rows.seed = 1
@@ -193,6 +199,9 @@ def tables(rows):
             text += f"\n### {paper}\n"
         folds = f", in {result['folds']} folds" if "folds" in result else ""
         text += f"\n**{name}**, {result['pool']}{folds}\n"
+        others = of_others(rows, result)
+        if others:
+            text += f"\nMeasured of another network than the results of: {', '.join(others)}\n"
         # Distractors have no captions that could be found in the place of a picture's.
         directions = DIRECTIONS[:1] if row.get("distractors") else DIRECTIONS
         claims = claim_table(row.get("claims", []), result["parts"], directions)

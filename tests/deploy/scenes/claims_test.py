@@ -277,6 +277,8 @@ class ClaimsTest(cases.Case):
         os.remove(self.rows().result_path("apart"))
         self.assertIn("cross is another network than the one of results/cross.json",
                       self.run_rows("apart")[2])
+        self.assertIn("**apart**, test_1k\n\nMeasured of another network than the results of: cross\n",
+                      report.tables(self.rows()))
 
     def test_another_seed_has_networks_and_results_of_its_own(self):
         self.assertEqual(self.run_rows()[0], 0)
@@ -508,6 +510,13 @@ wait
             files = os.listdir(os.path.join(os.path.dirname(sys.argv[2]), folder))
             named = {row[key] + end for row in rows.networks.values() if key in row}
             self.assertEqual(named, {name for name in files if name.endswith(end)})
+
+    def test_results_of_the_repository_are_of_one_network_each(self):
+        rows = claims.Rows(sys.argv[2])
+        results = {name: rows.result(name) for name in rows.measures if rows.result(name)}
+        self.assertGreater(len(results), 10)
+        for name, result in results.items():
+            self.assertEqual(report.of_others(rows, result), [], name)
 
 
 if __name__ == "__main__":
