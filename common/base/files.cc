@@ -65,6 +65,12 @@ absl::Status FileError(absl::string_view what, absl::string_view path, int error
     case EPERM:
     case EROFS:
       return absl::PermissionDeniedError(message);
+    case EBADF:
+    case EISDIR:
+    case ELOOP:
+      return absl::FailedPreconditionError(message);
+    case ENAMETOOLONG:
+      return absl::InvalidArgumentError(message);
     case ENOSPC:
     case EDQUOT:
       return absl::ResourceExhaustedError(absl::StrCat(message, "; make room there"));

@@ -15,9 +15,10 @@
 
 namespace sightline {
 
-// Translates errno of a failed call on `path`: NotFound, PermissionDenied,
-// ResourceExhausted (disk full, too many files), or Unavailable for the rest.  `what`
-// says what was tried: "open".
+// Translates errno of a failed call on `path`: NotFound, PermissionDenied, FailedPrecondition (a
+// folder, links in a circle, a closed descriptor), InvalidArgument (too long a name),
+// ResourceExhausted (disk full, too many files), or Unavailable for the rest.  `what` says what was
+// tried: "open".
 absl::Status FileError(absl::string_view what, absl::string_view path, int error_number);
 
 // The whole file.  ResourceExhausted if it is longer than `max_bytes`, FailedPrecondition

@@ -62,7 +62,8 @@ int RunProgram(const Program& program, const std::vector<std::string>& args,
 
 int RunMain(const Program& program, int argc, char** argv) {
   EndOnSignals();
-  return RunProgram(program, {argv + std::min(argc, 1), argv + argc}, {std::cout, std::cerr});
+  return WithOutput(
+      RunProgram(program, {argv + std::min(argc, 1), argv + argc}, {std::cout, std::cerr}));
 }
 
 bool ParseArguments(const Command& command, Flags* flags, const std::vector<std::string>& args,

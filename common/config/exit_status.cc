@@ -3,8 +3,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/error_details.h"
+#include "common/base/files.h"
 
 namespace sightline {
 namespace {
@@ -46,6 +52,22 @@ int ExitStatusOfConfiguration(const absl::Status& status) {
 
 int Worse(int a, int b) {
   return Gravity(b) > Gravity(a) ? b : a;
+}
+
+int WithOutput(int status) {
+  // std::cout keeps nothing of its own; its bytes are stdio's.
+  const bool streamed = std::cout.good();
+  const bool earlier = std::ferror(stdout) == 0;
+  errno = 0;
+  if (std::fflush(stdout) == 0 && streamed && earlier) return status;
+  // Of what an earlier write failed is not known any more.
+  const absl::Status error = errno != 0
+                                 ? FileError("write", "standard output", errno)
+                                 : absl::UnavailableError(
+                                       "write standard output: a part of it was not taken; is "
+                                       "there room where it goes?");
+  std::fputs(absl::StrCat(error.message(), "\n").c_str(), stderr);
+  return Worse(status, ExitStatusOf(error));
 }
 
 void EndOnSignals() {

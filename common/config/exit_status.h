@@ -27,6 +27,10 @@ int ExitStatusOfConfiguration(const absl::Status& status);
 // may pass, and that before success.
 int Worse(int a, int b);
 
+// For the end of main(): `status`, once all that was printed to standard output has arrived there.
+// If it has not, as on a full disk, that is told on stderr, and counts as a part that failed.
+int WithOutput(int status);
+
 // From now on SIGTERM and SIGINT end the process at once, with a line on stderr and kRunAgain.  For
 // programs that have nothing to put in order, because whatever they write is whole or not there;
 // and for those that have (common/rpc/shutdown_signals.h), until they listen.  Without this a

@@ -24,7 +24,7 @@ int Usage(const char* name, FILE* out) {
                "  --config FILE  YAML; the service's README lists every key\n"
                "  --check        read the configuration, report its problems, and stop\n",
                name);
-  return out == stdout ? kSuccess : kUsageError;
+  return out == stdout ? WithOutput(kSuccess) : kUsageError;
 }
 
 bool ParseFlags(int argc, char** argv, Flags* flags) {
@@ -79,7 +79,7 @@ int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& 
   if (!server.ok()) return Refuse(server.status());
   if (flags.check) {
     std::printf("%s: configuration is valid\n", flags.config.c_str());
-    return kSuccess;
+    return WithOutput(kSuccess);
   }
   if (const absl::Status started = (*server)->Start(stop); !started.ok()) {
     Log(Severity::kError, "start failed", {{"error", started}});

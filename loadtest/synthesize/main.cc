@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/config/exit_status.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
 #include "common/rpc/shutdown_signals.h"
@@ -24,5 +25,6 @@ int main(int argc, char** argv) {
   const sightline::CallContext call(sightline::Clock::Real(), absl::InfiniteFuture(),
                                     signals.cancellation());
   const std::vector<std::string> args(argv + std::min(argc, 1), argv + argc);
-  return sightline::RunSynthesize(args, {std::cout, std::cerr}, ::isatty(STDERR_FILENO) == 1, call);
+  return sightline::WithOutput(
+      sightline::RunSynthesize(args, {std::cout, std::cerr}, ::isatty(STDERR_FILENO) == 1, call));
 }

@@ -44,7 +44,7 @@ int Main(const std::vector<std::string>& arguments) {
     const bool asked = flags.ok() && flags->help;
     if (!flags.ok()) std::fprintf(stderr, "%s\n", std::string(flags.status().message()).c_str());
     std::fputs(CorpusEncoderUsage().c_str(), asked ? stdout : stderr);
-    return asked ? kSuccess : kUsageError;
+    return asked ? WithOutput(kSuccess) : kUsageError;
   }
   // Before anything starts a thread.
   const absl::StatusOr<std::unique_ptr<DecoderStarter>> starter =
@@ -61,7 +61,7 @@ int Main(const std::vector<std::string>& arguments) {
   }
   if (flags->check) {
     std::puts("the configuration is valid");
-    return kSuccess;
+    return WithOutput(kSuccess);
   }
   if (!starter.ok()) return Fail(starter.status());
   ShutdownSignals signals;
@@ -70,7 +70,7 @@ int Main(const std::vector<std::string>& arguments) {
       RunCorpusEncoder(*config, starter->get(), ::isatty(STDERR_FILENO) == 1, call);
   if (!summary.ok()) return Fail(summary.status());
   std::fputs(summary->Report().c_str(), stdout);
-  return kSuccess;
+  return WithOutput(kSuccess);
 }
 
 }  // namespace

@@ -267,5 +267,6 @@ int main(int argc, char** argv) {
     std::fputs(problem, stderr);
     return sightline::kFailure;
   }
-  return sightline::Run(std::vector<std::string>(argv + 1, argv + argc), {std::cout, std::cerr});
+  return sightline::WithOutput(
+      sightline::Run(std::vector<std::string>(argv + 1, argv + argc), {std::cout, std::cerr}));
 }

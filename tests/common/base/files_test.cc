@@ -22,6 +22,10 @@ TEST_CASE("errno becomes the code that says what the caller should do") {
   REQUIRE(absl::IsNotFound(FileError("open", "/x", ENOTDIR)));
   REQUIRE(absl::IsPermissionDenied(FileError("open", "/x", EACCES)));
   REQUIRE(absl::IsPermissionDenied(FileError("write", "/x", EROFS)));
+  REQUIRE(absl::IsFailedPrecondition(FileError("open", "/x", EISDIR)));
+  REQUIRE(absl::IsFailedPrecondition(FileError("open", "/x", ELOOP)));
+  REQUIRE(absl::IsFailedPrecondition(FileError("write", "/x", EBADF)));
+  REQUIRE(absl::IsInvalidArgument(FileError("open", "/x", ENAMETOOLONG)));
   REQUIRE(absl::IsResourceExhausted(FileError("write", "/x", ENOSPC)));
   REQUIRE(FileError("write", "/x", ENOSPC).message() ==
           "write /x: No space left on device; make room there");

@@ -1,11 +1,15 @@
 #include "common/config/exit_status.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <iostream>
+#include <string>
 
+#include "absl/strings/match.h"
 #include "absl/time/time.h"
 #include "common/base/error_details.h"
 #include "common/base/files.h"
@@ -38,12 +42,12 @@ TEST_CASE("what may pass is to be run again, everything else fails for good") {
   }
 }
 
-TEST_CASE("files: a full disk and a failing one may pass, rights and lengths do not") {
+TEST_CASE("files: a full disk and a failing one may pass, rights, kinds and lengths do not") {
   for (const int number : {ENOSPC, EDQUOT, EIO, ESTALE, EMFILE, ENOMEM}) {
     CAPTURE(number);
     CHECK(ExitStatusOf(FileError("write", "/x", number)) == 75);
   }
-  for (const int number : {ENOENT, EACCES, EROFS}) {
+  for (const int number : {ENOENT, EACCES, EROFS, EISDIR, ELOOP, ENAMETOOLONG}) {
     CAPTURE(number);
     CHECK(ExitStatusOf(FileError("write", "/x", number)) == 1);
   }
@@ -71,6 +75,49 @@ TEST_CASE("of several outcomes the permanent one counts, then what may pass") {
   CHECK(Worse(kRunAgain, kFailure) == kFailure);
   CHECK(Worse(kFailure, kRunAgain) == kFailure);
   CHECK(Worse(kUsageError, kRunAgain) == kUsageError);
+}
+
+// Of a process that prints `text` to `path` and would end with `status`; what it told is `told`.
+int EndOfPrinting(const std::string& text, const std::string& path, int status, std::string* told) {
+  int pipe[2];
+  REQUIRE(::pipe(pipe) == 0);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const int file = ::open(path.c_str(), O_WRONLY);
+    if (file < 0 || ::dup2(file, STDOUT_FILENO) < 0 || ::dup2(pipe[1], STDERR_FILENO) < 0) {
+      ::_exit(9);
+    }
+    std::cout << text;
+    ::_exit(WithOutput(status));
+  }
+  ::close(pipe[1]);
+  char buffer[512];
+  for (ssize_t read = 0; (read = ::read(pipe[0], buffer, sizeof(buffer))) > 0;) {
+    told->append(buffer, static_cast<size_t>(read));
+  }
+  ::close(pipe[0]);
+  int ended = 0;
+  REQUIRE(::waitpid(child, &ended, 0) == child);
+  REQUIRE(WIFEXITED(ended));
+  return WEXITSTATUS(ended);
+}
+
+TEST_CASE("what was printed and has not arrived is told, and is to be run again") {
+  // What fits into a buffer fails when it is flushed, what does not on the way.
+  for (const size_t length : {size_t{5}, size_t{100000}}) {
+    CAPTURE(length);
+    const std::string text(length, 'x');
+    std::string told;
+    CHECK(EndOfPrinting(text, "/dev/full", kSuccess, &told) == kRunAgain);
+    CHECK(absl::StartsWith(told, length < 100 ? "write standard output: No space left on device"
+                                              : "write standard output: "));
+    CHECK(EndOfPrinting(text, "/dev/full", kFailure, &told) == kFailure);
+    told.clear();
+    CHECK(EndOfPrinting(text, "/dev/null", kSuccess, &told) == kSuccess);
+    CHECK(EndOfPrinting(text, "/dev/null", kUsageError, &told) == kUsageError);
+    CHECK(told.empty());
+  }
 }
 
 TEST_CASE("signals end the process at once, to be run again") {
