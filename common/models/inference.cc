@@ -155,6 +155,10 @@ absl::Status StatusOfTorch(absl::string_view what, absl::string_view words) {
                        "CUDA error: out of memory", "STATUS_ALLOC_FAILED"})) {
     return absl::ResourceExhaustedError(text);
   }
+  if (absl::StrContains(words, "cpuinfo initialization failed")) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, ": LibTorch cannot tell what the CPU is; mount /proc and /sys here: ", words));
+  }
   if (HasAnyOf(words, {"CUDA error", "cuDNN error", "CUBLAS_STATUS_"})) {
     return MakeError(reasons::kDeviceFailed, text);
   }
@@ -168,7 +172,12 @@ bool LibTorchHasCuda() {
 void UseSingleThreadedTorch() {
   // OpenMP keeps its team size per thread, so each thread has to say it for itself.
   thread_local const bool done = [] {
-    at::set_num_threads(1);
+    try {
+      at::set_num_threads(1);
+    } catch (const c10::Error&) {
+      // OpenMP has it.  LibTorch's other pool needs to know the CPU, which this process cannot tell
+      // (StatusOfTorch); what computes says so, as it does not end with it.
+    }
     return true;
   }();
   (void)done;

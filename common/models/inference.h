@@ -76,7 +76,8 @@ absl::Status RunGroups(ComputePool* pool, absl::Span<const Group> groups, const 
 absl::Status RunGuarded(absl::string_view what, const std::function<absl::Status()>& run);
 
 // What LibTorch says in words alone: ResourceExhausted if memory has run out, UNAVAILABLE
-// (DEVICE_FAILED) if CUDA failed, else Internal, with `what` before the words.
+// (DEVICE_FAILED) if CUDA failed, FailedPrecondition if it cannot tell the CPU, as without /proc,
+// else Internal, with `what` before the words.
 absl::Status StatusOfTorch(absl::string_view what, absl::string_view words);
 
 // Whether LibTorch can compute on a GPU here.

@@ -171,6 +171,12 @@ TEST_CASE("what LibTorch says in words alone is told apart") {
        {"CUDA error: unspecified launch failure", "cuDNN error: CUDNN_STATUS_EXECUTION_FAILED"}) {
     CHECK(HasReason(status_of(words), reasons::kDeviceFailed));
   }
+  // Of a container without /proc, say.
+  const absl::Status blind = status_of(
+      "cpuinfo_initialize() INTERNAL ASSERT FAILED: "
+      "cpuinfo initialization failed");
+  CHECK(absl::IsFailedPrecondition(blind));
+  CHECK(absl::StrContains(blind.message(), "mount /proc"));
   CHECK(absl::IsInternal(status_of("mat1 and mat2 shapes cannot be multiplied")));
 }
 
