@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds what deploy/gpu/pack.sh has packed, against this machine's LibTorch and CUDA, and checks it:
 # searches against the CPU's and a brute force, models against their goldens, a fleet under load,
-# a corpus that is encoded, training in bfloat16 against training in float32.
+# a corpus that is encoded, training in bfloat16 against training in float32, by papers' recipes too.
 # The machine needs this clone, a GCC, ninja, CUDA 12 or 13 with nvcc, Python 3.9 or later, and a
 # LibTorch of the C++11 ABI; no Bazel, gRPC, Abseil or protobuf.
 #
@@ -16,9 +16,10 @@
 #                   ~/.cache/sightline/gpu/check
 #   --minutes N     how long a part may take; all together two and a half times as long, and table is
 #                   told even then; default 10
-#   --only PART     build, search, faiss, models, eager, fleet, sanitizer, encode, train or table;
-#                   repeatable; default: all; always in this order.  All but build take the programs as
-#                   they are, and begin anew; table judges what is in FOLDER, of earlier runs as well
+#   --only PART     build, search, faiss, models, eager, fleet, sanitizer, encode, train, learn or
+#                   table; repeatable; default: all; always in this order.  All but build take the
+#                   programs as they are, and begin anew; table judges what is in FOLDER, of earlier runs
+#                   as well
 #   --headers-only  instead of all that, reads the files that include LibTorch against its headers: of
 #                   LIBTORCH_HOME, say, which then needs no libraries
 #
@@ -41,7 +42,7 @@ is_among() {
   return 1
 }
 
-readonly all=(build search faiss models eager fleet sanitizer encode train table)
+readonly all=(build search faiss models eager fleet sanitizer encode train learn table)
 out=${HOME:-/root}/.cache/sightline/gpu/check pack='' minutes=10 only=() cpu_only=() headers_only=()
 while [ $# -gt 0 ]; do
   case $1 in

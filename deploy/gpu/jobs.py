@@ -33,7 +33,7 @@ def encode(part: Part) -> bool:
     folder = os.path.join(part.out, "encode")
     os.makedirs(folder, exist_ok=True)
     items = _ITEMS[part.cpu_only]
-    regions = _regions(part, folder, items)
+    regions = regions_of(part, folder, items)
     if regions is None:
         return False
     good, runs = True, []
@@ -72,10 +72,10 @@ def _encoded(part: Part, folder: str, regions: str, items: int, reranks: bool) -
 
 def _blames(output: str, path: str) -> bool:
     """Whether an error of a program's log names the file."""
-    return any(path in str(line.get("error", "")) for line in map(_json_line, output.splitlines()))
+    return any(path in str(line.get("error", "")) for line in map(json_line, output.splitlines()))
 
 
-def _regions(part: Part, folder: str, items: int) -> str | None:
+def regions_of(part: Part, folder: str, items: int) -> str | None:
     """A region file, as users have them: made by a detector, imported.  One that is there has its name since it was
     whole."""
     path, new = os.path.join(folder, f"{items}.regions"), os.path.join(folder, "new.regions")
@@ -99,7 +99,7 @@ def encoded(output: str, store: str) -> dict:
     report = re.search(r"^ +items +(\d+) images", output, re.MULTILINE)
     if report:
         result["encoded"] = int(report.group(1))
-    progress = [line for line in map(_json_line, output.splitlines())
+    progress = [line for line in map(json_line, output.splitlines())
                 if line.get("event") == "progress" and line.get("phase") == "encode"]
     if progress and progress[-1]["elapsed_seconds"] > 0:
         result["seconds"] = progress[-1]["elapsed_seconds"]
@@ -118,7 +118,7 @@ def encoded(output: str, store: str) -> dict:
     return result
 
 
-def _json_line(line: str) -> dict:
+def json_line(line: str) -> dict:
     try:
         value = json.loads(line)
     except ValueError:
@@ -193,7 +193,7 @@ def validated(path: str) -> dict | None:
     """Of the last validation in metrics.jsonl: {"queries", "recall_at_1", "seconds"}; the share that was found
     first in the order that the model declares, and the time of all steps."""
     with open(path, encoding="utf-8") as file:
-        events = [_json_line(line) for line in file]
+        events = [json_line(line) for line in file]
     validations = [event["validation"] for event in events if event.get("event") == "validation"]
     if not validations:
         return None

@@ -17,6 +17,7 @@ import fleet
 import jobs
 import peers
 import random_models
+import recipes
 import sanitizer
 import table
 from part import MISSING, MissingError, Part, PartError
@@ -121,7 +122,8 @@ def tell_table(part: Part) -> bool:
     rows = []
     for name, rows_of in (("search", lambda of: table.rows_of(of["runs"], {}, kept.get("faiss"))),
                           ("models", lambda of: table.rows_of([], of, None, kept.get("eager"))),
-                          ("fleet", fleet.rows_of), ("encode", jobs.encode_rows), ("train", jobs.train_rows)):
+                          ("fleet", fleet.rows_of), ("encode", jobs.encode_rows), ("train", jobs.train_rows),
+                          ("learn", recipes.learn_rows)):
         rows += table.rows_of_part(name, kept, rows_of, faults)
     part.say(table.text_of(rows))
     part.write("table.json", {"rows": rows, "faults": [fault.text for fault in faults]})
@@ -135,7 +137,8 @@ def tell_table(part: Part) -> bool:
 
 # In check.sh's order: the table judges those before it.
 PARTS = {"search": search, "faiss": peers.faiss, "models": models, "eager": peers.eager, "fleet": fleet.fleet,
-         "sanitizer": sanitizer.sanitizer, "encode": jobs.encode, "train": jobs.train, "table": tell_table}
+         "sanitizer": sanitizer.sanitizer, "encode": jobs.encode, "train": jobs.train, "learn": recipes.learn,
+         "table": tell_table}
 
 
 def status_of(part: Part) -> int:

@@ -31,7 +31,7 @@ TOOLS = "import os, sys; sys.exit(int(os.environ.get('TOOLS', '0')))\n"
 GIT = b"#!/bin/sh\n[ -n \"$REVISION\" ] && echo \"$REVISION\"\n"
 # Who is stopped at a limit need not wait for it.
 TIMEOUT = b"#!/bin/sh\nshift 3\nexec /usr/bin/timeout -k 1 1 \"$@\"\n"
-ALL = "build search faiss models eager fleet sanitizer encode train table"
+ALL = "build search faiss models eager fleet sanitizer encode train learn table"
 
 
 def hears_signals():

@@ -150,7 +150,9 @@ class PartsTest(cases.Case):
                 {"reranks": False, "precision": "bfloat16", "pictures_per_second": 100.0, "seconds": 2.0,
                  "device": {"busy_share": 0.5, "waited": {"host": 1.0}}, "agreement": 1}]}, "train": held | {
             "float32": {"queries": 200, "recall_at_1": 0.5, "seconds": 9}, "bfloat16": None, "left_out": True,
-            "interval": [0.43, 0.57]}, "fleet": held | {
+            "interval": [0.43, 0.57]}, "learn": held | {"on_cpu": False, "runs": [
+                {"recipe": "oscar_pretrain", "precision": "float32", "left_out": False, "losses": {"mlm": [9.0, 4.0]},
+                 "seconds": 9}]}, "fleet": held | {
             "items": 1000000, "few": 8000, "on_cpu": False, "retrieved": 0.001, "reranked": 0.004,
             "estimated_reranked_among_all": 0.005, "precisions": []}}
         for name, value in (kept | others).items():
@@ -168,6 +170,7 @@ class PartsTest(cases.Case):
         self.assertEqual(goals.told(rows["fleet, retrieved among 1 000 000, p50"]), "at most 2 ms: met")
         self.assertEqual(goals.told(rows["corpus_encoder, 48 embeddings, bfloat16"]), "busy 90 %: missed")
         self.assertEqual(rows["training, bfloat16"]["held"], "left out")
+        self.assertEqual(rows["learning, oscar_pretrain, float32"]["held"], "mlm 9.000 to 4.000")
 
     def faults_with(self, **others):
         self.keep_all(**others)
