@@ -19,6 +19,9 @@ constexpr absl::string_view kFilingKeywords[] = {
     "magick", "signs_and_symbols", "special",  "theme", "unsorted",
 };
 
+// ICU's macros count in int32; nothing near that is a caption.
+constexpr size_t kMostBytes = 1 << 20;
+
 bool IsMark(UChar32 c) {
   return (U_MASK(u_charType(c)) & (U_GC_MN_MASK | U_GC_MC_MASK | U_GC_ME_MASK)) != 0;
 }
@@ -36,8 +39,7 @@ int CountLetters(absl::string_view text) {
 }  // namespace
 
 std::string NormalizeWords(absl::string_view text) {
-  // ICU's macros count in int32; nothing near that is a caption.
-  if (text.size() > (1 << 20) || !IsValidUtf8(text)) return "";
+  if (text.size() > kMostBytes || !IsValidUtf8(text)) return "";
   std::string words;
   bool in_word = false;
   for (int32_t i = 0; i < static_cast<int32_t>(text.size());) {
@@ -54,6 +56,16 @@ std::string NormalizeWords(absl::string_view text) {
     in_word = belongs;
   }
   return words;
+}
+
+bool HasVisibleCharacter(absl::string_view text) {
+  if (text.size() > kMostBytes || !IsValidUtf8(text)) return false;
+  for (int32_t i = 0; i < static_cast<int32_t>(text.size());) {
+    UChar32 c = 0;
+    U8_NEXT(text.data(), i, static_cast<int32_t>(text.size()), c);
+    if (u_isgraph(c)) return true;
+  }
+  return false;
 }
 
 bool IsFilingKeyword(absl::string_view keyword) {

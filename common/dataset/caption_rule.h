@@ -25,6 +25,9 @@ namespace sightline {
 // UTF-8.
 std::string NormalizeWords(absl::string_view text);
 
+// Whether any character of `text` leaves a mark where it is printed; not if `text` is not UTF-8.
+bool HasVisibleCharacter(absl::string_view text);
+
 // Whether a keyword tells how a clip art was filed ("unsorted", "icons", "lemon_theme").
 bool IsFilingKeyword(absl::string_view keyword);
 

@@ -239,9 +239,10 @@ class Trainer {
   }
 
   absl::Status Resume() {
-    ASSIGN_OR_RETURN(const auto found,
-                     FindCheckpoint(job_.checkpoint_directory, DescribeJob(job_, manifest_),
-                                    [&](absl::string_view note) { observer_.OnNote(note); }));
+    ASSIGN_OR_RETURN(
+        const auto found,
+        FindCheckpoint(job_.checkpoint_directory, DescribeJob(job_, manifest_),
+                       [&](absl::string_view damage) { observer_.OnWarning(damage); }));
     if (!found.has_value()) return absl::OkStatus();
     RETURN_IF_ERROR(TakeUp(*found));
     observer_.OnNote(

@@ -123,9 +123,10 @@ class TrainingObserver {
   virtual void OnStep(const StepReport& report) = 0;
   virtual void OnValidation(const ValidationReport& report) = 0;
   virtual void OnCheckpoint(const CheckpointReport& report) = 0;
-  // What people should know of: "continues at ...", a damaged checkpoint, hard negatives
-  // found anew.
+  // What people should know of: "continues at ...", hard negatives found anew.
   virtual void OnNote(absl::string_view message) = 0;
+  // What they should look into: a damaged checkpoint.
+  virtual void OnWarning(absl::string_view message) = 0;
 };
 
 struct TrainingJob {

@@ -8,18 +8,48 @@
 #include "common/base/status_macros.h"
 
 namespace sightline {
+namespace {
+
+// What of a corpus a network cannot read, of which the first are named.
+class Unreadable {
+ public:
+  void Add(std::string problem) {
+    ++count_;
+    if (problems_.size() < kMostNamed) problems_.push_back(std::move(problem));
+  }
+
+  // InvalidArgument if there is any, of `all` that are `what`.
+  absl::Status Refusal(int64_t all, absl::string_view what) const {
+    if (count_ == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("the network cannot read ", count_, " of ", all, " ", what,
+                     "; leave them out, or take another model: ", absl::StrJoin(problems_, "; "),
+                     count_ > static_cast<int64_t>(kMostNamed) ? "; ..." : ""));
+  }
+
+ private:
+  static constexpr size_t kMostNamed = 10;
+
+  int64_t count_ = 0;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
 
 absl::Status LearntPairs::ReadCaptions() {
+  Unreadable unreadable;
   for (int64_t i = 0; i < corpus_.caption_count(); ++i) {
     auto tokens = learner_.text->Tokenize(corpus_.caption(i));
-    if (!tokens.ok()) {
-      return absl::Status(tokens.status().code(),
-                          absl::StrCat("a caption of ", corpus_.item_id(corpus_.picture_of(i)),
-                                       ": ", tokens.status().message()));
+    if (tokens.ok()) {
+      tokens_.push_back(std::move(tokens->ids));
+      continue;
     }
-    tokens_.push_back(std::move(tokens->ids));
+    tokens_.emplace_back();
+    unreadable.Add(absl::StrCat("\"", corpus_.caption(i), "\" of ",
+                                corpus_.item_id(corpus_.picture_of(i)), ": ",
+                                tokens.status().message()));
   }
-  return absl::OkStatus();
+  return unreadable.Refusal(corpus_.caption_count(), "captions");
 }
 
 absl::StatusOr<ImageNumbers> LearntPairs::ReadImage(int64_t picture) const {
@@ -35,9 +65,7 @@ absl::StatusOr<ImageNumbers> LearntPairs::Read(int64_t picture, const ImageInput
 }
 
 absl::Status LearntPairs::ReadPictures(const CallContext& call) {
-  constexpr size_t kMostNamed = 10;
-  std::vector<std::string> problems;
-  int64_t count = 0;
+  Unreadable unreadable;
   for (int64_t i = 0; i < corpus_.picture_count(); ++i) {
     RETURN_IF_ERROR(call.Check("read the pictures"));
     const absl::StatusOr<ImageInput> input = corpus_.ReadPicture(i);
@@ -51,14 +79,9 @@ absl::Status LearntPairs::ReadPictures(const CallContext& call) {
       continue;
     }
     sizes_.emplace_back();
-    ++count;
-    if (problems.size() < kMostNamed) problems.emplace_back(read.status().message());
+    unreadable.Add(std::string(read.status().message()));
   }
-  if (count == 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "the network cannot read ", count, " of ", corpus_.picture_count(),
-      " pictures; leave them out, or take another model: ", absl::StrJoin(problems, "; "),
-      count > static_cast<int64_t>(kMostNamed) ? "; ..." : ""));
+  return unreadable.Refusal(corpus_.picture_count(), "pictures");
 }
 
 }  // namespace sightline

@@ -23,8 +23,8 @@ class LearntPairs {
   LearntPairs(const PairCorpus* corpus, const TrainableNetwork* learner)
       : corpus_(*corpus), learner_(*learner) {}
 
-  // Before text() is asked for.  InvalidArgument for a caption that the network cannot read, naming
-  // its picture.
+  // Before text() is asked for.  InvalidArgument for captions that the network cannot read, naming
+  // some with their pictures.
   absl::Status ReadCaptions();
   // Reads every picture once, so that none ends a run that has learnt for hours, and before
   // image_rows() and what follows it is asked for.  InvalidArgument for pictures that the network

@@ -5,7 +5,8 @@ namespace sightline {
 void VisitRate(const std::string& name, RateOptions* rate, OptionVisitor* v) {
   v->Number(name + ".peak", &rate->peak, 0, 1);
   v->Count(name + ".warmup_steps", &rate->warmup_steps, 0, kMostCount);
-  VisitChoice(name + ".decay", {"cosine", "linear", "constant", "step"}, &rate->decay, v);
+  VisitChoice(name + ".decay", {"cosine", "linear", "constant", "step", "inverse_root"},
+              &rate->decay, v);
   v->Number(name + ".final_share", &rate->final_share, 0, 1);
   v->Count(name + ".drop_every", &rate->drop_every, 0, kMostCount);
   v->Number(name + ".drop_factor", &rate->drop_factor, 0, 1);
@@ -21,6 +22,10 @@ void VisitAdamW(const std::string& name, AdamWOptions* adamw, OptionVisitor* v) 
 }
 
 void CheckRate(const std::string& rate_name, const RateOptions& rate, OptionChecker* checker) {
+  checker->Require(rate.decay != DecayShape::kInverseRoot || rate.warmup_steps > 0,
+                   absl::StrCat(rate_name,
+                                ".warmup_steps is 0, but with decay inverse_root the rate "
+                                "falls from where they end"));
   const std::string name = rate_name + ".drop_every";
   if (rate.decay == DecayShape::kStep) {
     checker->Require(rate.drop_every > 0,

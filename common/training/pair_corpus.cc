@@ -7,6 +7,7 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "common/base/checksum.h"
 #include "common/base/files.h"
@@ -60,10 +61,13 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
     RETURN_IF_ERROR(opened->Add(*corpora[i], i, options));
   }
   opened->readers_ = std::move(corpora);
+  opened->NoteLeftOut("captions without a visible character", opened->blank_);
+  opened->NoteLeftOut(options.refused, opened->refused_);
   if (opened->captions_.empty()) {
-    return absl::InvalidArgumentError(
-        "no picture has a caption that is taken; are the languages and the splits those of the "
-        "corpora?");
+    opened->notes_.insert(opened->notes_.begin(),
+                          "no picture has a caption that is taken; are the languages and the "
+                          "splits those of the corpora?");
+    return absl::InvalidArgumentError(absl::StrJoin(opened->notes_, "; "));
   }
   opened->soft_label_count_ = SoftLabelCountOf(opened->readers_);
   RETURN_IF_ERROR(opened->FindTwins());
@@ -109,6 +113,12 @@ void PairCorpus::NoteProblems(const CorpusListing& listing) {
   note(listing.warnings, " items of a corpus have less than they should");
 }
 
+void PairCorpus::NoteLeftOut(absl::string_view captions, const LeftOut& left_out) {
+  if (left_out.count == 0) return;
+  notes_.push_back(absl::StrCat(captions, " were left out, ", left_out.count,
+                                " of them; the first is of ", left_out.first));
+}
+
 void PairCorpus::NoteMissingLanguages(const PairCorpusOptions& options) {
   for (const std::string& wanted : options.languages) {
     const bool there = std::any_of(captions_.begin(), captions_.end(), [&](const Caption& caption) {
@@ -118,11 +128,21 @@ void PairCorpus::NoteMissingLanguages(const PairCorpusOptions& options) {
   }
 }
 
+bool PairCorpus::Takes(const std::string& caption, const std::string& item_id,
+                       const PairCorpusOptions& options) {
+  const bool visible = HasVisibleCharacter(caption);
+  if (visible && (options.refuses == nullptr || !options.refuses(caption))) return true;
+  LeftOut& left_out = visible ? refused_ : blank_;
+  if (++left_out.count == 1) left_out.first = item_id;
+  return false;
+}
+
 void PairCorpus::AddPicture(Picture picture, const PairCorpusOptions& options) {
   picture.first_caption = caption_count();
   std::map<std::string, int> taken;
   for (CorpusCaption& caption : picture.item.captions) {
     if (!WantsLanguage(options.languages, caption.language)) continue;
+    if (!Takes(caption.text, picture.item.item_id, options)) continue;
     int& of_language = taken[caption.language];
     if (options.captions_per_picture > 0 && of_language == options.captions_per_picture) continue;
     ++of_language;
@@ -182,6 +202,28 @@ absl::Status PairCorpus::CheckTellable() const {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status PairCorpus::CheckAnyWrong(int64_t corpus) const {
+  std::unordered_set<int32_t> all;
+  const Picture* least = nullptr;  // of those with captions, with the fewest words
+  size_t fewest = 0;
+  for (const Picture& picture : pictures_) {
+    if (picture.words.empty() || (corpus > 0 && picture.corpus != corpus - 1)) continue;
+    const std::unordered_set<int32_t> own(picture.words.begin(), picture.words.end());
+    all.insert(own.begin(), own.end());
+    if (least != nullptr && own.size() >= fewest) continue;
+    least = &picture;
+    fewest = own.size();
+  }
+  // What does not have the words of some caption is a picture for which that is wrong.
+  if (fewest < all.size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no caption is wrong for any picture", corpus > 0 ? absl::StrCat(" of corpus ", corpus) : "",
+      ", so there is nothing to learn: ",
+      least == nullptr ? "there are no captions"
+                       : absl::StrCat("all are said of ", least->item.item_id, ", \"",
+                                      captions_[least->first_caption].text, "\" among them")));
 }
 
 std::string PairCorpus::MakeDigest() const {

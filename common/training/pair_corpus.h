@@ -24,6 +24,10 @@ struct PairCorpusOptions {
   std::vector<std::string> languages = {"en"};
   // Captions of a picture that are taken in each language, the first ones; 0: all.
   int captions_per_picture = 0;
+  // Captions of which this is true are left out, and Notes says that there are such, as `refused`
+  // calls them: "captions of more than 60 wordpieces"; null: none.
+  std::function<bool(const std::string& caption)> refuses;
+  std::string refused;
   // Whether pictures without a caption that is taken are there, too: to be found, not to be learnt.
   bool keeps_captionless = false;
   // Which pictures are taken; null: all.
@@ -34,8 +38,9 @@ struct PairCorpusOptions {
 class PairCorpus {
  public:
   // Pictures without a caption that is taken are left out, unless the options keep them.  What a
-  // source rejects is left out, too (Notes).  InvalidArgument for a corpus of pictures, corpora of
-  // different widths, an id of two pictures, or if no caption is taken; else as the readers.
+  // source rejects is left out, too, and captions without a visible character (Notes).
+  // InvalidArgument for a corpus of pictures, corpora of different widths, an id of two pictures,
+  // or if no caption is taken; else as the readers.
   static absl::StatusOr<std::unique_ptr<PairCorpus>> Open(
       std::vector<std::unique_ptr<CorpusReader>> corpora, const PairCorpusOptions& options);
 
@@ -44,8 +49,8 @@ class PairCorpus {
   // By picture, in each one's order.
   int64_t caption_count() const { return static_cast<int64_t>(captions_.size()); }
   // What people should know before they learn or measure by it, a line each: that pictures of a
-  // source were left out, with the first one's reason; what its source warns of; and languages that
-  // are asked for and have no caption.
+  // source were left out, with the first one's reason; what its source warns of; captions that
+  // were left out; and languages that are asked for and have no caption.
   const std::vector<std::string>& Notes() const { return notes_; }
   // Numbers in a region's feature.
   int region_feature_size() const { return region_feature_size_; }
@@ -71,6 +76,9 @@ class PairCorpus {
   // Whether every caption has a picture that is wrong for it, and every picture such a caption:
   // InvalidArgument, naming one that has none.
   absl::Status CheckTellable() const;
+  // Whether any caption is wrong for any picture, of a corpus by its number from 1, of all together
+  // if that is 0: InvalidArgument if all may be right for all.
+  absl::Status CheckAnyWrong(int64_t corpus) const;
 
   // SHA-256 in hex over ids, captions and their languages, tags, words in the pictures, and what
   // tells their regions and soft labels from others.  Those of region files are told by the files'
@@ -104,10 +112,20 @@ class PairCorpus {
     int32_t words = 0;  // equal for captions of the same words
   };
 
+  // Captions that are not taken.
+  struct LeftOut {
+    int64_t count = 0;
+    std::string first;  // its picture
+  };
+
   PairCorpus() = default;
   absl::Status Add(const CorpusReader& reader, int corpus, const PairCorpusOptions& options);
   void AddPicture(Picture picture, const PairCorpusOptions& options);
+  // Of one in a wanted language.
+  bool Takes(const std::string& caption, const std::string& item_id,
+             const PairCorpusOptions& options);
   void NoteProblems(const CorpusListing& listing);
+  void NoteLeftOut(absl::string_view captions, const LeftOut& left_out);
   void NoteMissingLanguages(const PairCorpusOptions& options);
   absl::Status FindTwins() const;
   void NumberWords();
@@ -119,6 +137,7 @@ class PairCorpus {
   std::vector<Picture> pictures_;
   std::vector<Caption> captions_;
   std::vector<std::string> notes_;
+  LeftOut blank_, refused_;
   int region_feature_size_ = 0;
   int soft_label_count_ = 0;
   std::string digest_;

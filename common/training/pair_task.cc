@@ -171,7 +171,9 @@ absl::StatusOr<std::unique_ptr<RecipeTask>> NewPairTask(const Objective& objecti
                                                         const TaskSetting& setting, size_t i) {
   if (IsOfProblems(objective)) RETURN_IF_ERROR(setting.pairs->corpus().CheckTellable());
   const TaskRecipe& recipe = setting.recipe->tasks[i];
-  if (recipe.made_wrong != MadeWrong::kNone) {
+  if (recipe.made_wrong == MadeWrong::kNone) {
+    RETURN_IF_ERROR(setting.pairs->corpus().CheckAnyWrong(recipe.corpus));
+  } else {
     RETURN_IF_ERROR(WrongMaker(setting.pairs, setting.wordnet, &recipe, 0).Check());
   }
   if (recipe.mined_from > 0 && !setting.pairs->learner().has_cross_encoder) {

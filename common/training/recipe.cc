@@ -71,8 +71,25 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
   require(!task.co_mask || objective.predicted == Predicted::kTokens, "co_mask");
   require(task.wrong_pairs == usual.wrong_pairs || objective.reads_wrong_pairs, "wrong_pairs");
   require(task.classes == usual.classes || objective.reads_classes, "classes");
+  require(task.reduction == usual.reduction || objective.reads_reduction, "reduction");
   require(task.margin < 0 || objective.reads_margin, "margin");
   require(task.temperature < 0 || objective.reads_temperature, "temperature");
+}
+
+// What a batch's loss compares must be wrong for something.
+void CheckBatch(const std::string& prefix, const Objective& objective, const TaskRecipe& task,
+                OptionChecker* checker) {
+  checker->Require(task.batch_rows == 0 || task.batch == TaskRecipe().batch,
+                   absl::StrCat(prefix, "batch is set, but batch_rows says how much is shown"));
+  const bool within = objective.reads == ObjectiveReads::kTowerRows ||
+                      objective.reads == ObjectiveReads::kScaledTowerRows ||
+                      objective.reads == ObjectiveReads::kScoreMatrix;
+  const bool alone = task.batch == 1 && task.batch_rows == 0;
+  const bool adds = task.nearest > 0 || task.made_wrong != MadeWrong::kNone;
+  checker->Require(!within || IsOfProblems(objective) || !alone || adds,
+                   absl::StrCat(prefix, "batch is 1: ", task.objective,
+                                " compares a caption with the other pictures of its batch, and "
+                                "would learn nothing; make it 2 at least"));
 }
 
 // What wrong ones are chosen by.
@@ -150,8 +167,7 @@ void CheckTask(const std::string& prefix, const TaskRecipe& task, const MiningOp
                    absl::StrCat(prefix, "teacher is missing: ", task.objective,
                                 " learns from another bundle, a folder or the id of one in the "
                                 "store"));
-  checker->Require(task.batch_rows == 0 || task.batch == TaskRecipe().batch,
-                   absl::StrCat(prefix, "batch is set, but batch_rows says how much is shown"));
+  CheckBatch(prefix, **objective, task, checker);
   CheckUnread(prefix, **objective, task, checker);
   CheckNegatives(prefix, **objective, task, mining, checker);
   const absl::Status options = CheckObjectiveOptions(**objective, OptionsOf(**objective, task));
@@ -175,6 +191,7 @@ ObjectiveOptions OptionsOf(const Objective& objective, const TaskRecipe& task) {
   if (task.temperature >= 0) options.temperature = task.temperature;
   options.wrong_pairs = task.wrong_pairs;
   options.classes = task.classes;
+  options.reduction = task.reduction;
   return options;
 }
 
@@ -205,6 +222,7 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   v->Number(prefix + "temperature", &task->temperature, -1, 1000);
   VisitChoice(prefix + "wrong_pairs", {"hardest", "all"}, &task->wrong_pairs, v);
   VisitChoice(prefix + "classes", {"sum", "mean"}, &task->classes, v);
+  VisitChoice(prefix + "reduction", {"mean", "sum"}, &task->reduction, v);
   v->Number(prefix + "share", &task->share, 1e-6, 1e6);
   v->Count(prefix + "corpus", &task->corpus, 0, kMostCorpora);
   // Of towers their square is a matrix.

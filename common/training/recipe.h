@@ -43,6 +43,8 @@ struct TaskRecipe {
   // Of a hinge over a matrix, and of divergences.
   WrongPairs wrong_pairs = WrongPairs::kHardest;
   ClassReduction classes = ClassReduction::kSum;
+  // Of a hinge over embeddings.
+  BatchReduction reduction = BatchReduction::kMean;
   // How often, relative to the other tasks' shares.
   double share = 1;
   // Of the corpora, counted from 1, whose pictures are shown; 0: of all.  So each may have tasks

@@ -135,9 +135,10 @@ absl::Status RecipeCheckpoints::TakeStateOfFirst() {
 }
 
 absl::Status RecipeCheckpoints::TakeUpNewest() {
-  ASSIGN_OR_RETURN(auto found,
-                   FindCheckpoint(parts_.job->checkpoint_directory, DescribeJob(*parts_.job),
-                                  [&](absl::string_view note) { parts_.observer->OnNote(note); }));
+  ASSIGN_OR_RETURN(
+      auto found,
+      FindCheckpoint(parts_.job->checkpoint_directory, DescribeJob(*parts_.job),
+                     [&](absl::string_view damage) { parts_.observer->OnWarning(damage); }));
   if (!found.has_value()) return absl::OkStatus();
   RETURN_IF_ERROR(TakeUp(&*found));
   parts_.observer->OnNote(

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "common/base/status_macros.h"
 #include "common/models/inference.h"
 #include "common/models/network/masked_network.h"
@@ -341,11 +342,26 @@ class RecipeTrainer {
   RecipeWindow window_;
 };
 
+absl::StatusOr<std::unique_ptr<TrainingWorld>> MeetOthers(const TrainingWorldOptions& options,
+                                                          c10::Device device,
+                                                          RecipeObserver* observer,
+                                                          const CallContext& call) {
+  if (options.size > 1) {
+    observer->OnNote(absl::StrCat(
+        "process ", options.rank, " of ", options.size, " meets the others at ", options.host, ":",
+        options.port, ", for which it waits up to ", absl::FormatDuration(options.timeout)));
+  }
+  auto world = TrainingWorld::Join(options, device);
+  // Whoever was told to stop while it waited, which a wait does not hear, missed nobody.
+  if (!world.ok()) RETURN_IF_ERROR(call.Check("meet the other processes"));
+  return world;
+}
+
 absl::StatusOr<RecipeResult> Train(const RecipeJob& job, RecipeObserver* observer,
                                    const CallContext& call) {
   ASSIGN_OR_RETURN(const c10::Device device, TrainingDeviceOf(job.device, job.world.local_rank));
   ASSIGN_OR_RETURN(const std::unique_ptr<TrainingWorld> world,
-                   TrainingWorld::Join(job.world, device));
+                   MeetOthers(job.world, device, observer, call));
   auto learner = LoadLearner(job, device);
   RETURN_IF_ERROR(world->Agree(learner.status()));
   RecipeTrainer trainer(job, *std::move(learner), device, world.get(), observer, call);

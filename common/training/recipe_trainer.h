@@ -67,8 +67,10 @@ class RecipeObserver {
   // `best`: whether no earlier look scored as well.
   virtual void OnDevelopment(const DevelopmentReport& report, bool best) = 0;
   virtual void OnCheckpoint(int64_t step, const std::string& path, int64_t byte_count) = 0;
-  // What people should know of: "continues at ...", a damaged checkpoint.
+  // What people should know of: "continues at ...".
   virtual void OnNote(absl::string_view message) = 0;
+  // What they should look into: a damaged checkpoint.
+  virtual void OnWarning(absl::string_view message) = 0;
 };
 
 struct RecipeJob {

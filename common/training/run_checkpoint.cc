@@ -35,12 +35,12 @@ TrainingCheckpoint CheckpointOf(const std::string& job, const RunPlace& place) {
 
 absl::StatusOr<absl::optional<TrainingCheckpoint>> FindCheckpoint(
     const std::string& directory, const std::string& job,
-    const std::function<void(absl::string_view)>& note) {
+    const std::function<void(absl::string_view)>& warn) {
   if (directory.empty()) return absl::nullopt;
   std::vector<std::string> damaged;
   auto found = ReadNewestCheckpoint(directory, &damaged);
   for (const std::string& problem : damaged) {
-    note(absl::StrCat("passed over a damaged checkpoint: ", problem));
+    warn(absl::StrCat("passed over a damaged checkpoint: ", problem));
   }
   if (absl::IsNotFound(found.status())) return absl::nullopt;
   RETURN_IF_ERROR(found.status());

@@ -29,11 +29,11 @@ struct RunPlace {
 TrainingCheckpoint CheckpointOf(const std::string& job, const RunPlace& place);
 
 // The newest sound checkpoint of `directory`; nullopt if there is none, or `directory` is empty.
-// `note` is told of each damaged one.  FailedPrecondition, with each difference, for one of another
+// `warn` is told of each damaged one.  FailedPrecondition, with each difference, for one of another
 // job; else as ReadNewestCheckpoint.
 absl::StatusOr<absl::optional<TrainingCheckpoint>> FindCheckpoint(
     const std::string& directory, const std::string& job,
-    const std::function<void(absl::string_view)>& note);
+    const std::function<void(absl::string_view)>& warn);
 
 // DataLoss, naming `directory`, for a place that no run of `steps` steps and so many groups can be
 // at.

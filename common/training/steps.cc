@@ -98,8 +98,9 @@ Loss TrainingSteps::BiLossOf(const at::Tensor& texts, const at::Tensor& others,
                                   .to(net_.device())
                                   .to(at::kBool);
   const TowerRows rows = {texts, others, excluded};
-  return options_.bi.loss == BiLoss::kContrastive ? ContrastiveLoss(rows, log_scale_)
-                                                  : HingeLoss(rows, options_.bi.hinge_margin);
+  return options_.bi.loss == BiLoss::kContrastive
+             ? ContrastiveLoss(rows, log_scale_)
+             : HingeLoss(rows, options_.bi.hinge_margin, BatchReduction::kMean);
 }
 
 Loss TrainingSteps::ConceptLoss(const ConceptBatch& batch, uint64_t seed) {

@@ -38,6 +38,9 @@ enum class DecayShape {
   kConstant,
   // By a factor every so many steps (SGRAF drops once, to a tenth).
   kStep,
+  // With the root of the steps there were, warm-up included ("Attention Is All You Need", Vaswani
+  // et al., 2017; M3P).
+  kInverseRoot,
 };
 
 enum class Precision {

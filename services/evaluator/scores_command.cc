@@ -71,6 +71,7 @@ class ScoresRun {
     for (const std::string& note : corpus_->Notes()) err << note << "\n";
     err << PoolsNote(plan_.protocol, items_);
     RETURN_IF_ERROR(LoadOne());
+    err << WidthNote();
     RETURN_IF_ERROR(Choose());
     RETURN_IF_ERROR(TakeUp());
     RETURN_IF_ERROR(MakeScorer());
@@ -96,6 +97,17 @@ class ScoresRun {
     options.execution.precision = flags_.precision;
     ASSIGN_OR_RETURN(model_, LoadModel(bundle, options));
     return absl::OkStatus();
+  }
+
+  // Of regions in one of the forms that a model takes, which it may not have learnt from.
+  std::string WidthNote() const {
+    const std::vector<int> sizes = model_->region_feature_sizes();
+    const int width = corpus_->region_feature_size();
+    if (sizes.size() < 2 || width == 0) return "";
+    const int of_box = sizes.back() - sizes.front();
+    return absl::StrCat(width, " numbers a region, the box's ", of_box,
+                        width == sizes.back() ? " taken to be among them" : " put behind them",
+                        "; scores mean something if the model learnt from regions of that kind\n");
   }
 
   // The pairs that a cross-encoder is to score, if not all.

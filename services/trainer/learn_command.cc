@@ -86,6 +86,9 @@ class NotesObserver : public RecipeObserver {
   void OnNote(absl::string_view message) override {
     Log(Severity::kInfo, "note", {{"rank", rank_}, {"message", message}});
   }
+  void OnWarning(absl::string_view message) override {
+    Log(Severity::kWarning, "note", {{"rank", rank_}, {"message", message}});
+  }
 
  private:
   const int rank_;
@@ -94,7 +97,8 @@ class NotesObserver : public RecipeObserver {
 // How much there is, and what is not.
 void TellOfCorpus(absl::string_view what, const PairCorpus& corpus, RecipeObserver* observer) {
   observer->OnNote(absl::StrCat(what, ": ", corpus.picture_count(), " pictures, ",
-                                corpus.caption_count(), " captions"));
+                                corpus.caption_count(), " captions, regions of ",
+                                corpus.region_feature_size(), " numbers"));
   for (const std::string& note : corpus.Notes()) observer->OnNote(absl::StrCat(what, ": ", note));
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/usable_cores.h"
@@ -34,22 +35,42 @@ Recipe ReadRecipe(ConfigReader root) {
 }
 
 // Of the flag, or of the file where there is none.
-std::vector<CorpusSpec> ReadCorpora(ConfigReader root, absl::string_view key,
-                                    const std::vector<std::string>& flag,
-                                    const std::vector<std::string>& languages) {
-  const std::vector<std::string> of_file = root.StringList(key);
-  std::vector<CorpusSpec> corpora;
-  for (const std::string& text : flag.empty() ? of_file : flag) {
-    absl::StatusOr<CorpusSpec> spec = ParseCorpus(text);
-    if (!spec.ok()) {
-      root.AddProblem(key, spec.status().message());
-      continue;
-    }
-    spec->languages = languages;
-    corpora.push_back(*std::move(spec));
+class CorporaReader {
+ public:
+  explicit CorporaReader(ConfigReader root)
+      : root_(root), languages_(root.StringList("languages")) {
+    if (languages_.empty()) languages_ = {"en"};
   }
-  return corpora;
-}
+
+  std::vector<CorpusSpec> Read(absl::string_view key, absl::string_view flag,
+                               const std::vector<std::string>& of_flag) {
+    const std::vector<std::string> of_file = root_.StringList(key);
+    std::vector<CorpusSpec> corpora;
+    for (const std::string& text : of_flag.empty() ? of_file : of_flag) {
+      absl::StatusOr<CorpusSpec> spec = ParseCorpus(text);
+      if (spec.ok()) {
+        spec->languages = languages_;
+        corpora.push_back(*std::move(spec));
+      } else if (of_flag.empty()) {
+        root_.AddProblem(key, spec.status().message());
+      } else {
+        of_flags_.push_back(absl::StrCat(flag, " ", text, ": ", spec.status().message()));
+      }
+    }
+    return corpora;
+  }
+
+  // What is wrong with the flags; the file's problems are the file's to tell.
+  absl::Status FlagProblems() const {
+    if (of_flags_.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrJoin(of_flags_, "\n"));
+  }
+
+ private:
+  ConfigReader root_;
+  std::vector<std::string> languages_;
+  std::vector<std::string> of_flags_;
+};
 
 // `named`: corpora, sound or not.  That there are none is told elsewhere.
 void CheckCorpora(const Recipe& recipe, size_t named, ConfigReader* root) {
@@ -72,14 +93,15 @@ absl::StatusOr<LearnConfig> ReadLearnConfig(ConfigFile* file, const LearnOverrid
   config.start = RequiredValue(root, "start", overrides.start);
   config.out = RequiredValue(root, "out", overrides.out);
   config.store = RequiredValue(root, "store", overrides.store);
-  std::vector<std::string> languages = root.StringList("languages");
-  if (languages.empty()) languages = {"en"};
-  config.corpora = ReadCorpora(root, "corpora", overrides.corpora, languages);
-  if (config.corpora.empty()) {
+  CorporaReader corpora(root);
+  config.corpora = corpora.Read("corpora", "--corpus", overrides.corpora);
+  if (config.corpora.empty() && overrides.corpora.empty()) {
     root.AddProblem("corpora", "is required, here or as the flag --corpus");
   }
-  config.development = ReadCorpora(root, "development", overrides.development, languages);
+  config.development = corpora.Read("development", "--development", overrides.development);
   config.captions_per_picture = static_cast<int>(root.Int("captions_per_picture", 0, 0, 1000));
+  config.longest_caption =
+      static_cast<int>(root.Int("longest_caption", 0, 0, limits::kMaxTextBytes));
   config.description = root.String("description", "");
   const std::string device = root.String("device", config.device);
   config.device = overrides.device.empty() ? device : overrides.device;
@@ -98,7 +120,8 @@ absl::StatusOr<LearnConfig> ReadLearnConfig(ConfigFile* file, const LearnOverrid
       config.recipe,
       overrides.corpora.empty() ? root.StringList("corpora").size() : overrides.corpora.size(),
       &root);
-  RETURN_IF_ERROR(JoinedProblems(file->Finish(), CheckRecipe(config.recipe)));
+  RETURN_IF_ERROR(JoinedProblems(JoinedProblems(file->Finish(), CheckRecipe(config.recipe)),
+                                 corpora.FlagProblems()));
   return config;
 }
 

@@ -23,9 +23,11 @@ struct LearnConfig {
   // Empty: the validation split of `corpora`.
   std::vector<CorpusSpec> development;
   int captions_per_picture = 0;  // 0: all
-  std::string out;               // metrics and checkpoints
-  std::string store;             // the bundle goes below its models/
-  std::string description;       // of the bundle; empty: one is made
+  // Of the captions to learn from, in the tokenizer's pieces, without [CLS] and [SEP]; 0: any.
+  int longest_caption = 0;
+  std::string out;          // metrics and checkpoints
+  std::string store;        // the bundle goes below its models/
+  std::string description;  // of the bundle; empty: one is made
   std::string device = "auto";
   int threads = 1;  // on the CPU; by default as many as UsableCores()
   absl::Duration checkpoint_every = absl::Minutes(10);

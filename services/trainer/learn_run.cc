@@ -11,25 +11,55 @@
 #include "common/bundle/layout.h"
 #include "common/bundle/named_bundle.h"
 #include "common/dataset/splits.h"
+#include "common/models/inputs/text_input.h"
 #include "services/trainer/run_log.h"
 
 namespace sightline {
 namespace {
 
 absl::StatusOr<std::unique_ptr<PairCorpus>> OpenPairs(const std::vector<CorpusSpec>& specs,
-                                                      const LearnConfig& config, Split split) {
+                                                      PairCorpusOptions options, Split split) {
   std::vector<std::unique_ptr<CorpusReader>> readers;
-  PairCorpusOptions options;
   for (const CorpusSpec& spec : specs) {
     ASSIGN_OR_RETURN(readers.emplace_back(), OpenCorpus(spec));
     options.languages = spec.languages;
   }
-  options.captions_per_picture = config.captions_per_picture;
   // Which its source says, or its id.
   options.wanted = [split](const CorpusItem& item) {
     return item.split.value_or(SplitOfItem(item.item_id)) == split;
   };
   return PairCorpus::Open(std::move(readers), options);
+}
+
+// Only what is learnt from leaves long captions out: what is measured by has them all.
+absl::StatusOr<std::unique_ptr<PairCorpus>> OpenLearnt(const LearnConfig& config,
+                                                       const ModelBundle& start) {
+  PairCorpusOptions options;
+  options.captions_per_picture = config.captions_per_picture;
+  const int64_t longest = config.longest_caption;
+  if (longest > 0) {
+    ASSIGN_OR_RETURN(std::shared_ptr<const TextInput> text, TextInput::Create(start));
+    options.refuses = [text, longest](const std::string& caption) {
+      const auto pieces = text->TokensOf({caption}, longest + 1);
+      // What is no text is told where it is read.
+      return pieces.ok() && static_cast<int64_t>(pieces->size()) > longest;
+    };
+    options.refused = absl::StrCat("captions of more than ", longest, " pieces");
+  }
+  return OpenPairs(config.corpora, std::move(options), Split::kTrain);
+}
+
+absl::StatusOr<std::unique_ptr<PairCorpus>> OpenDevelopment(const LearnConfig& config) {
+  PairCorpusOptions options;
+  options.captions_per_picture = config.captions_per_picture;
+  const bool has_own = !config.development.empty();
+  auto opened = OpenPairs(has_own ? config.development : config.corpora, std::move(options),
+                          Split::kValidation);
+  if (opened.ok()) return opened;
+  return absl::Status(opened.status().code(),
+                      absl::StrCat("of the validation split, which ",
+                                   has_own ? "--development names" : "the corpora have", ": ",
+                                   opened.status().message()));
 }
 
 absl::Status CheckApart(const PairCorpus& learnt, const PairCorpus& development) {
@@ -44,6 +74,16 @@ absl::Status CheckApart(const PairCorpus& learnt, const PairCorpus& development)
     }
   }
   return absl::OkStatus();
+}
+
+// Some networks read a region with its box's numbers among its own or without them; what they learn
+// by the one says nothing of the other.
+absl::Status CheckAlike(const PairCorpus& learnt, const PairCorpus& development) {
+  if (learnt.region_feature_size() == development.region_feature_size()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("what is learnt from has regions of ", learnt.region_feature_size(),
+                   " numbers, what the weights are chosen by has ",
+                   development.region_feature_size(), "; give both from one extractor"));
 }
 
 absl::StatusOr<std::unique_ptr<ModelBundle>> OpenBundle(const LearnConfig& config,
@@ -63,6 +103,12 @@ absl::Status OpenOthers(const LearnConfig& config, LearnInput* input) {
   return absl::OkStatus();
 }
 
+// A folder that is there, and takes a file.
+absl::Status MakeWritable(const std::string& directory) {
+  RETURN_IF_ERROR(MakeDirectories(directory));
+  return AtomicFile::Create(JoinPath(directory, "write_probe")).status();
+}
+
 }  // namespace
 
 absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config,
@@ -70,18 +116,10 @@ absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config,
   LearnInput input;
   ASSIGN_OR_RETURN(input.start, OpenBundle(config, config.start));
   RETURN_IF_ERROR(OpenOthers(config, &input));
-  ASSIGN_OR_RETURN(input.learnt, OpenPairs(config.corpora, config, Split::kTrain));
-  const bool has_own = !config.development.empty();
-  auto development =
-      OpenPairs(has_own ? config.development : config.corpora, config, Split::kValidation);
-  if (!development.ok()) {
-    return absl::Status(development.status().code(),
-                        absl::StrCat("of the validation split, which ",
-                                     has_own ? "--development names" : "the corpora have", ": ",
-                                     development.status().message()));
-  }
-  input.development = *std::move(development);
+  ASSIGN_OR_RETURN(input.learnt, OpenLearnt(config, *input.start));
+  ASSIGN_OR_RETURN(input.development, OpenDevelopment(config));
   RETURN_IF_ERROR(CheckApart(*input.learnt, *input.development));
+  RETURN_IF_ERROR(CheckAlike(*input.learnt, *input.development));
   if (!config.recipe.wordnet.empty()) {
     ASSIGN_OR_RETURN(WordNet wordnet, WordNet::Read(config.recipe.wordnet));
     input.wordnet = std::make_unique<WordNet>(std::move(wordnet));
@@ -102,9 +140,9 @@ absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config,
   job.world = world;
   job.world.timeout = config.peer_timeout;
   if (world.rank == 0) {
-    RETURN_IF_ERROR(MakeDirectories(job.checkpoint_directory));
-    // Where the bundle goes: a store that cannot be one is found out before hours, not behind them.
-    RETURN_IF_ERROR(MakeDirectories(ModelDirectory(config.store, "")));
+    // What cannot be written is found out before hours, not behind them.
+    RETURN_IF_ERROR(MakeWritable(job.checkpoint_directory));
+    RETURN_IF_ERROR(MakeWritable(ModelDirectory(config.store, "")));
   }
   return input;
 }

@@ -26,8 +26,8 @@ struct LearnInput {
 
 // Opens what `config` names and makes its folders, if this is the first process of `world`.  Learnt
 // from are pictures of the training split, chosen by those of the validation split, which their
-// source says or their ids.  InvalidArgument for a picture that is in both; else as
-// OpenModelBundle, PairCorpus::Open and the corpora's readers.
+// source says or their ids.  InvalidArgument for a picture that is in both, and for regions of
+// two widths; else as OpenModelBundle, PairCorpus::Open and the corpora's readers.
 absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config,
                                           const TrainingWorldOptions& world = {});
 

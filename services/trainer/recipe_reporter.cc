@@ -110,12 +110,11 @@ void RecipeReporter::OnCheckpoint(int64_t step, const std::string& path, int64_t
 }
 
 void RecipeReporter::OnNote(absl::string_view message) {
-  log_->AddMetrics({{"event", "note"}, {"message", std::string(message)}});
-  if (log_->terminal()) {
-    log_->Print(message);
-  } else {
-    Log(Severity::kInfo, "note", {{"message", message}});
-  }
+  log_->Note(Severity::kInfo, message);
+}
+
+void RecipeReporter::OnWarning(absl::string_view message) {
+  log_->Note(Severity::kWarning, message);
 }
 
 }  // namespace sightline

@@ -29,6 +29,7 @@ class RecipeReporter : public RecipeObserver {
   void OnDevelopment(const DevelopmentReport& report, bool best) override;
   void OnCheckpoint(int64_t step, const std::string& path, int64_t byte_count) override;
   void OnNote(absl::string_view message) override;
+  void OnWarning(absl::string_view message) override;
 
   // Leaves what is drawn on the terminal as it is.
   void End() { log_->End(); }

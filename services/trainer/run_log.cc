@@ -53,6 +53,17 @@ void RunLog::AddMetrics(const nlohmann::ordered_json& json) {
   Log(Severity::kWarning, "metrics cannot be written", {{"path", options_.metrics_path}});
 }
 
+void RunLog::Note(Severity severity, absl::string_view message) {
+  nlohmann::ordered_json json = {{"event", "note"}, {"message", std::string(message)}};
+  if (severity != Severity::kInfo) json["severity"] = std::string(SeverityName(severity));
+  AddMetrics(json);
+  if (terminal()) {
+    Print(message);
+  } else {
+    Log(severity, "note", {{"message", message}});
+  }
+}
+
 void RunLog::Draw(absl::string_view line) {
   if (!options_.write) return;
   // Blanks cover the rest of a longer line before.

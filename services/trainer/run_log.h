@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/descriptor.h"
+#include "common/log/log.h"
 
 namespace sightline {
 
@@ -41,6 +42,9 @@ class RunLog {
 
   // A line of the metrics.  A run is worth more than its record: trouble is logged, once.
   void AddMetrics(const nlohmann::ordered_json& json);
+  // What people should know, or with kWarning look into: in the metrics {"event": "note"}, with a
+  // "severity" if it is no information, and on the terminal or in the log.
+  void Note(Severity severity, absl::string_view message);
   void Draw(absl::string_view line);
   // A line that stays, above the one that changes.
   void Print(absl::string_view line);

@@ -195,12 +195,11 @@ void TrainingReporter::OnCheckpoint(const CheckpointReport& report) {
 }
 
 void TrainingReporter::OnNote(absl::string_view message) {
-  log_->AddMetrics({{"event", "note"}, {"message", std::string(message)}});
-  if (log_->terminal()) {
-    log_->Print(message);
-  } else {
-    Log(Severity::kInfo, "note", {{"message", message}});
-  }
+  log_->Note(Severity::kInfo, message);
+}
+
+void TrainingReporter::OnWarning(absl::string_view message) {
+  log_->Note(Severity::kWarning, message);
 }
 
 }  // namespace sightline

@@ -30,6 +30,7 @@ class TrainingReporter : public TrainingObserver {
   void OnValidation(const ValidationReport& report) override;
   void OnCheckpoint(const CheckpointReport& report) override;
   void OnNote(absl::string_view message) override;
+  void OnWarning(absl::string_view message) override;
 
   // Leaves what is drawn on the terminal as it is.
   void End() { log_->End(); }

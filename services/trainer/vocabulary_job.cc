@@ -44,6 +44,12 @@ absl::StatusOr<VocabularySummary> PrepareVocabulary(
     summary.caption_count += counted.captions;
     summary.held_out_item_count += counted.held_out_items;
   }
+  if (maker->word_count() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there is no word in ", summary.caption_count, " captions and ", summary.line_count,
+        " lines, so no vocabulary can be made of them; are the "
+        "languages those of the corpora?"));
+  }
   ASSIGN_OR_RETURN(const MadeVocabulary made, maker->Make());
   RETURN_IF_ERROR(call.Check("making a vocabulary"));
 

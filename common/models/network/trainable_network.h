@@ -2,9 +2,9 @@
 //
 //   ASSIGN_OR_RETURN(auto learner, LoadTrainable(bundle, options));  // trainable.h
 //   learner->module->train();
-//   const DropoutScope scope(seed, keys);                             // row_dropout.h; of each
-//   call const at::Tensor texts = learner->network->EncodeTexts(tokens);   // B x D Loss(texts,
-//   ...).backward();
+//   const DropoutScope scope(seed, keys);                             // row_dropout.h
+//   const at::Tensor texts = learner->network->EncodeTexts(tokens);   // B x D
+//   Loss(texts, ...).backward();
 //
 // Not thread-safe.  Inputs are those of network.h and must outlive the backward pass, since
 // gradients read them.

@@ -14,6 +14,9 @@ enum class WrongPairs { kHardest, kAll };
 // all numbers does.
 enum class ClassReduction { kSum, kMean };
 
+// Whether a hinge over embeddings (tower_losses.h) is the mean over its batch or the sum.
+enum class BatchReduction { kMean, kSum };
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_COMMON_TRAINING_OBJECTIVES_LOSS_CHOICES_H_

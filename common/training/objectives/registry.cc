@@ -49,6 +49,11 @@ Objective WithClasses(Objective objective) {
   return objective;
 }
 
+Objective WithReduction(Objective objective) {
+  objective.reads_reduction = true;
+  return objective;
+}
+
 Objective WithTeacher(Objective objective) {
   objective.reads_teacher = true;
   return objective;
@@ -80,12 +85,12 @@ std::vector<Objective> OfTowers() {
                            return DecomposedLoss(std::get<TowerRows>(input), options.temperature);
                          }),
                       0.005),
-      WithMargin(
+      WithReduction(WithMargin(
           Of("hinge", "the bi-encoder of Retrieve Fast, Rerank Smart", ObjectiveReads::kTowerRows,
              [](const Input& input, const Options& options) {
-               return HingeLoss(std::get<TowerRows>(input), options.margin);
+               return HingeLoss(std::get<TowerRows>(input), options.margin, options.reduction);
              }),
-          0.1),
+          0.1)),
       WithWrongPairs(WithMargin(Of("matrix_hinge", "SGRAF, T-EMDE", ObjectiveReads::kScoreMatrix,
                                    [](const Input& input, const Options& options) {
                                      return MatrixHingeLoss(std::get<BatchScores>(input),
@@ -212,6 +217,7 @@ absl::Status CheckObjectiveOptions(const Objective& objective, const ObjectiveOp
   problems.Unread("wrong_pairs", objective.reads_wrong_pairs,
                   options.wrong_pairs == usual.wrong_pairs);
   problems.Unread("classes", objective.reads_classes, options.classes == usual.classes);
+  problems.Unread("reduction", objective.reads_reduction, options.reduction == usual.reduction);
   return problems.ToStatus(objective.name);
 }
 

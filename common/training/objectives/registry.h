@@ -63,10 +63,11 @@ enum class Predicted {
 
 // Each objective says which of these it looks at.
 struct ObjectiveOptions {
-  double margin = 0;                              // of hinges, 0 to 2
-  double temperature = 1;                         // of softmaxes, 0.0001 to 1000
-  WrongPairs wrong_pairs = WrongPairs::kHardest;  // of a hinge over a matrix
-  ClassReduction classes = ClassReduction::kSum;  // of divergences
+  double margin = 0;                                 // of hinges, 0 to 2
+  double temperature = 1;                            // of softmaxes, 0.0001 to 1000
+  WrongPairs wrong_pairs = WrongPairs::kHardest;     // of a hinge over a matrix
+  ClassReduction classes = ClassReduction::kSum;     // of divergences
+  BatchReduction reduction = BatchReduction::kMean;  // of a hinge over embeddings
 };
 
 struct Objective {
@@ -81,6 +82,7 @@ struct Objective {
   bool reads_temperature = false;
   bool reads_wrong_pairs = false;
   bool reads_classes = false;
+  bool reads_reduction = false;
   // Whether what it predicts are a teacher's scores of problems' candidates.
   bool reads_teacher = false;
   // Whether it looks at hard texts and images of TowerRows.

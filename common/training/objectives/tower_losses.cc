@@ -103,9 +103,9 @@ Loss DecomposedLoss(const TowerRows& rows, double temperature) {
   return SoftmaxLoss(rows, at::full({}, 1 / temperature, rows.texts.options().dtype(dtype)));
 }
 
-Loss HingeLoss(const TowerRows& rows, double margin) {
+Loss HingeLoss(const TowerRows& rows, double margin, BatchReduction reduction) {
   const Loss costs = HingeOf(ScoresOf(rows, {}), rows.related, margin, WrongPairs::kHardest);
-  return {costs.value.mean(), costs.first};
+  return {reduction == BatchReduction::kSum ? costs.value.sum() : costs.value.mean(), costs.first};
 }
 
 Loss MatrixHingeLoss(const BatchScores& matrix, double margin, WrongPairs wrong) {

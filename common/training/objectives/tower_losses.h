@@ -47,11 +47,11 @@ Loss ContrastiveLoss(const TowerRows& rows, const at::Tensor& log_scale);
 // Zhang et al., 2022; T 0.005).  Without hard ones it is what the released code trains.
 Loss DecomposedLoss(const TowerRows& rows, double temperature);
 
-// Mean over i of relu(d_ii - min_j d_ij + margin) + relu(d_ii - min_j d_ji + margin), where
-// d is one minus cosine and j runs over what is wrong for i, hard ones included: related pairs
-// and the pair itself get 2 added, the largest distance that there is ("Retrieve Fast, Rerank
-// Smart", Geigle et al., 2022; margin 0.1).
-Loss HingeLoss(const TowerRows& rows, double margin);
+// Mean over i, or the sum, of relu(d_ii - min_j d_ij + margin) + relu(d_ii - min_j d_ji + margin),
+// where d is one minus cosine and j runs over what is wrong for i, hard ones included: related
+// pairs and the pair itself get 2 added, the largest distance that there is ("Retrieve Fast, Rerank
+// Smart", Geigle et al., 2022; margin 0.1; the paper sums, its code takes the mean).
+Loss HingeLoss(const TowerRows& rows, double margin, BatchReduction reduction);
 
 // Sum over i of what the wrong j cost, relu(margin + s_ij - s_ii) and relu(margin + s_ji - s_ii):
 // the dearest of each direction, or all of them together ("Similarity Reasoning and Filtration

@@ -7,6 +7,17 @@ namespace {
 
 using Captions = std::vector<std::string>;
 
+TEST_CASE("what leaves no mark is told from what does") {
+  for (const char* text : {"a", " ?", "\u00e9", "\U0001f41f", "\u200b|"}) {
+    CAPTURE(text);
+    REQUIRE(HasVisibleCharacter(text));
+  }
+  for (const char* text : {"", " \t\r\n", "\u00a0", "\u200b\u2060", "\u3000", "\xff", "a\xff"}) {
+    CAPTURE(text);
+    REQUIRE_FALSE(HasVisibleCharacter(text));
+  }
+}
+
 TEST_CASE("normalising keeps words, in lower case") {
   REQUIRE(NormalizeWords("Simple Evergreen, with highlights") ==
           "simple evergreen with highlights");

@@ -178,7 +178,7 @@ TEST_CASE_METHOD(TrainingFixture, "a damaged checkpoint is named and the one bef
   RecordingObserver recorder;
   const auto result = Train(job, &recorder);
   REQUIRE(result.ok());
-  REQUIRE(recorder.Noted("damaged checkpoint: " + newest));
+  REQUIRE(recorder.Warned("damaged checkpoint: " + newest));
   REQUIRE(recorder.Noted("continues behind step 3 of"));
   REQUIRE(result->bundle.id == expected->bundle.id);
 }

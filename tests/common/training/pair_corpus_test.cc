@@ -104,6 +104,36 @@ TEST_CASE("what is left out, less than it should be, or in no caption is noted")
               "no caption is in the language 'dde'"});
 }
 
+TEST_CASE("captions in which there is nothing to see are left out, and so are refused ones") {
+  const auto open = [](const PairCorpusOptions& options) {
+    auto corpus = std::make_unique<MadeUpCorpus>(2);
+    corpus->Add(MadeUpItem("a", {" \t", "a fish", "\u00a0\u200b"}), OneRegion(1));
+    corpus->Add(MadeUpItem("b", {"\n"}), OneRegion(2));
+    corpus->Add(MadeUpItem("c", {"a very red fish", "?", "\u00e9", "\U0001f41f"}), OneRegion(3));
+    return *PairCorpus::Open(Just(std::move(corpus)), options);
+  };
+  const auto pairs = open({});
+  REQUIRE(pairs->picture_count() == 2);
+  REQUIRE(pairs->caption_count(0) == 1);
+  REQUIRE(pairs->caption_count(1) == 4);
+  REQUIRE(pairs->Notes() == std::vector<std::string>{"captions without a visible character were "
+                                                     "left out, 3 of them; the first is of a"});
+  PairCorpusOptions options;
+  options.refuses = [](const std::string& caption) { return caption.size() > 6; };
+  options.refused = "long captions";
+  options.captions_per_picture = 2;
+  const auto some = open(options);
+  // What is left out takes nobody's place.
+  REQUIRE(some->caption_count(1) == 2);
+  REQUIRE(some->caption(1) == "?");
+  options.refuses = [](const std::string&) { return true; };
+  auto none = std::make_unique<MadeUpCorpus>(2);
+  none->Add(MadeUpItem("a", {"a fish"}), OneRegion(1));
+  REQUIRE(absl::StrContains(Refusal(Just(std::move(none)), options),
+                            "; long captions were left out, 1 of them; the first is of a"));
+  REQUIRE(some->Notes().back() == "long captions were left out, 1 of them; the first is of c");
+}
+
 TEST_CASE("as many captions of a picture as are wanted are taken, of the pictures that are") {
   PairCorpusOptions options;
   options.captions_per_picture = 1;
@@ -156,6 +186,38 @@ TEST_CASE("where something may be right for everything, nothing can be told apar
   const absl::Status of_picture =
       open({{"a fish", "a bird"}, {"a bird"}, {"a fish"}})->CheckTellable();
   REQUIRE(absl::StrContains(of_picture.message(), "all captions may be right for 0"));
+}
+
+TEST_CASE("a corpus in which nothing is wrong for anything is told from one in which little is") {
+  const auto check = [](const std::vector<std::vector<std::string>>& captions) {
+    auto corpus = std::make_unique<MadeUpCorpus>(2);
+    for (size_t i = 0; i < captions.size(); ++i) {
+      corpus->Add(MadeUpItem(std::to_string(i), captions[i]));
+    }
+    return (*PairCorpus::Open(Just(std::move(corpus)), {}))->CheckAnyWrong(/*corpus=*/0);
+  };
+  REQUIRE(check({{"a fish"}, {"a bird"}}).ok());
+  REQUIRE(check({{"a fish"}, {"a fish", "a bird"}}).ok());
+  REQUIRE(check({{"a fish", "a bird"}, {"a fish"}}).ok());
+  REQUIRE(absl::StrContains(check({{"a fish"}, {"A fish!", "a fish"}}).message(),
+                            "all are said of 0, \"a fish\" among them"));
+  REQUIRE_FALSE(check({{"a fish", "a bird"}}).ok());
+  REQUIRE_FALSE(check({{"a fish", "a bird"}, {"a bird", "A fish", "a bird."}}).ok());
+  REQUIRE(check({{"a fish", "a bird"}, {"a bird", "a fish"}, {"a fish", "a tree"}}).ok());
+}
+
+TEST_CASE("whether anything is wrong is asked of one corpus or of all") {
+  std::vector<std::unique_ptr<CorpusReader>> corpora;
+  for (const std::string id : {"a", "b"}) {
+    auto corpus = std::make_unique<MadeUpCorpus>(2);
+    corpus->Add(MadeUpItem(id + "1", {"a fish"}));
+    corpus->Add(MadeUpItem(id + "2", {id == "a" ? "a fish" : "a bird"}));
+    corpora.push_back(std::move(corpus));
+  }
+  const auto pairs = *PairCorpus::Open(std::move(corpora), {});
+  REQUIRE(pairs->CheckAnyWrong(0).ok());
+  REQUIRE(pairs->CheckAnyWrong(2).ok());
+  REQUIRE(absl::StrContains(pairs->CheckAnyWrong(1).message(), "of corpus 1, so there is nothing"));
 }
 
 TEST_CASE("a digest is of ids and captions") {

@@ -31,6 +31,18 @@ TEST_CASE("the rate rises to its peak in the warm-up and falls to its final shar
   REQUIRE(RateAt(options, 23, 24) == Approx(0.48));
 }
 
+TEST_CASE("a rate that falls with the root of its steps begins to where they were the warm-up's") {
+  RateOptions options;
+  options.peak = 2;
+  options.warmup_steps = 4;
+  options.decay = DecayShape::kInverseRoot;
+  REQUIRE(RateAt(options, 1, 24) == Approx(1));
+  REQUIRE(RateAt(options, 3, 24) == Approx(2));
+  REQUIRE(RateAt(options, 15, 24) == Approx(1));
+  REQUIRE(RateAt(options, 15, 1000) == Approx(1));
+  REQUIRE(RateAt(options, 399, 1000) == Approx(0.2));
+}
+
 TEST_CASE("a constant rate stays at its peak, and one by steps drops by its factor") {
   RateOptions options;
   options.peak = 2;

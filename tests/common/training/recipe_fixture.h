@@ -41,12 +41,13 @@ class RecipeNotes : public RecipeObserver {
     checkpoints.push_back(step);
   }
   void OnNote(absl::string_view message) override { notes.emplace_back(message); }
+  void OnWarning(absl::string_view message) override { warnings.emplace_back(message); }
 
   std::vector<RecipeStepReport> steps;
   std::vector<DevelopmentReport> looks;
   int64_t best_step = 0;
   std::vector<int64_t> checkpoints;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes, warnings;
   std::function<void(const RecipeStepReport&)> on_step;
 };
 

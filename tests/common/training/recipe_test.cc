@@ -121,6 +121,26 @@ TEST_CASE("an option that an objective does not look at is refused") {
                             "tasks.0.temperature is set, but hinge does not look at it"));
 }
 
+TEST_CASE("a batch in which nothing can be wrong is refused where its loss compares") {
+  Recipe recipe = Sound();
+  for (const char* objective : {"cmr", "contrastive", "hinge", "decomposed", "matrix_hinge"}) {
+    recipe.tasks[0].objective = objective;
+    recipe.tasks[0].batch = 1;
+    REQUIRE(absl::StrContains(Problems(recipe), "tasks.0.batch is 1: "));
+    recipe.tasks[0].batch = 2;
+    REQUIRE(CheckRecipe(recipe).ok());
+  }
+  // Problems bring their wrong ones, and what is hidden needs none.
+  recipe.tasks[1].batch = 1;
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.tasks[1].objective = "mlm";
+  REQUIRE(CheckRecipe(recipe).ok());
+  recipe.tasks[0].objective = "hinge";
+  recipe.tasks[0].batch = 1;
+  recipe.tasks[0].nearest = 2;
+  REQUIRE(CheckRecipe(recipe).ok());
+}
+
 TEST_CASE("which of two sums a loss is may be said where the objective knows both") {
   Recipe recipe = Sound();
   recipe.tasks[0].objective = "matrix_hinge";
@@ -132,12 +152,19 @@ TEST_CASE("which of two sums a loss is may be said where the objective knows bot
   recipe.tasks[1].teacher = "bundle";
   REQUIRE(CheckRecipe(recipe).ok());
   recipe.tasks[0].classes = ClassReduction::kMean;
+  recipe.tasks[0].reduction = BatchReduction::kSum;
   recipe.tasks[1].wrong_pairs = WrongPairs::kAll;
   const std::string problems = Problems(recipe);
   REQUIRE(
       absl::StrContains(problems, "tasks.0.classes is set, but matrix_hinge does not look at it"));
   REQUIRE(absl::StrContains(problems,
                             "tasks.1.wrong_pairs is set, but distillation does not look at it"));
+  // Of those over a matrix the sum is all that there is.
+  REQUIRE(absl::StrContains(problems,
+                            "tasks.0.reduction is set, but matrix_hinge does not look at it"));
+  recipe = Sound();
+  recipe.tasks[0].reduction = BatchReduction::kSum;
+  REQUIRE(CheckRecipe(recipe).ok());
 }
 
 TEST_CASE("what only other kinds of objectives look at is refused") {

@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_TESTS_COMMON_TRAINING_TRAINING_FIXTURE_H_
 #define SIGHTLINE_TESTS_COMMON_TRAINING_TRAINING_FIXTURE_H_
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -28,13 +29,10 @@ class RecordingObserver : public TrainingObserver {
   void OnValidation(const ValidationReport& report) override { validations.push_back(report); }
   void OnCheckpoint(const CheckpointReport& report) override { checkpoints.push_back(report); }
   void OnNote(absl::string_view message) override { notes.emplace_back(message); }
+  void OnWarning(absl::string_view message) override { warnings.emplace_back(message); }
 
-  bool Noted(absl::string_view text) const {
-    for (const std::string& note : notes) {
-      if (absl::StrContains(note, text)) return true;
-    }
-    return false;
-  }
+  bool Noted(absl::string_view text) const { return Says(notes, text); }
+  bool Warned(absl::string_view text) const { return Says(warnings, text); }
 
   // Of the last report that has a cross loss, as a share of the first one's.
   double CrossLossLeft() const {
@@ -51,7 +49,14 @@ class RecordingObserver : public TrainingObserver {
   std::vector<StepReport> steps;
   std::vector<ValidationReport> validations;
   std::vector<CheckpointReport> checkpoints;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes, warnings;
+
+ private:
+  static bool Says(const std::vector<std::string>& messages, absl::string_view text) {
+    return std::any_of(messages.begin(), messages.end(), [text](const std::string& message) {
+      return absl::StrContains(message, text);
+    });
+  }
 };
 
 class TrainingFixture {

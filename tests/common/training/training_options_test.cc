@@ -77,6 +77,15 @@ TEST_CASE("drops of the rate are for decay by steps, and that needs them") {
   REQUIRE(absl::StrContains(missing.message(), "joint.rate.drop_every is 0"));
 }
 
+TEST_CASE("a rate falls with the root of its steps from a warm-up only") {
+  TrainingOptions options;
+  options.joint.rate.decay = DecayShape::kInverseRoot;
+  REQUIRE(CheckTrainingOptions(options).ok());
+  options.joint.rate.warmup_steps = 0;
+  REQUIRE(absl::StrContains(CheckTrainingOptions(options).message(),
+                            "joint.rate.warmup_steps is 0, but with decay inverse_root"));
+}
+
 TEST_CASE("a description tells options apart that give other weights") {
   const std::string text = DescribeTrainingOptions(TrainingOptions());
   REQUIRE(absl::StrContains(text, "joint.queries=16\n"));

@@ -381,6 +381,14 @@ TEST_CASE_METHOD(Fixture, "pairs of other pictures are kept for the matrices tha
                          "ce=" + dir.File("pairs.npy"), "--resamples", "100"}) == kSuccess);
 }
 
+TEST_CASE_METHOD(Fixture,
+                 "a model that takes regions with their boxes' numbers and without is told of") {
+  REQUIRE(Scores("embeddings") == kSuccess);
+  REQUIRE(absl::StrContains(err(), absl::StrCat(feature_size - 6,
+                                                " numbers a region, the box's 6 "
+                                                "put behind them")));
+}
+
 TEST_CASE_METHOD(Fixture, "languages that no caption has are told") {
   REQUIRE(Scores("embeddings", {"--languages", "en,dde"}) == kSuccess);
   REQUIRE(absl::StrContains(err(), "no caption is in the language 'dde'\n"));

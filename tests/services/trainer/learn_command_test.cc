@@ -1,5 +1,9 @@
 #include "services/trainer/learn_command.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -14,6 +18,7 @@
 #include "common/bundle/layout.h"
 #include "common/dataset/region_file.h"
 #include "common/dataset/splits.h"
+#include "common/models/inputs/text_input.h"
 #include "common/models/model.h"
 #include "nlohmann/json.hpp"
 #include "services/trainer/learn_run.h"
@@ -44,8 +49,9 @@ class Fixture {
   }
 
   // Regions and captions of pictures `first` to below `end`, and the split that they are said to be
-  // in.
-  std::string RegionFileOf(int end, absl::optional<Split> split = absl::nullopt, int first = 0) {
+  // in.  `change` is made to each.
+  std::string RegionFileOf(int end, absl::optional<Split> split = absl::nullopt, int first = 0,
+                           const std::function<void(RegionFileItem*)>& change = nullptr) {
     const auto pairs = MadeUpPairs(lightningdot::TinyOnes()[0], end);
     const int count = end - first;
     const std::string path = dir.File(absl::StrCat("made", files_++, ".regions"));
@@ -56,6 +62,7 @@ class Fixture {
       item.line.id = pairs->item_id(i);
       item.line.captions = {{"en", pairs->caption(i)}};
       item.regions = pairs->ReadPicture(i)->regions;
+      if (change != nullptr) change(&item);
       return absl::StatusOr<RegionFileItem>(std::move(item));
     });
     INFO(written.ToString());
@@ -137,6 +144,31 @@ TEST_CASE_METHOD(Fixture, "a store that is none is found out before anything is 
   REQUIRE(!FileExists(dir.File("run/metrics.jsonl")));
 }
 
+TEST_CASE_METHOD(Fixture, "folders that take no files are found out before anything is learnt") {
+  std::vector<std::string> args = Usual();
+  // It is there, and takes none, from whomever.
+  REQUIRE(MakeDirectories(dir.File("run")).ok());
+  REQUIRE(::symlink("/proc/self/fdinfo", dir.File("run/checkpoints").c_str()) == 0);
+  REQUIRE(Run(args) == kFailure);
+  REQUIRE(absl::StrContains(err(), "run/checkpoints/write_probe"));
+  REQUIRE(!FileExists(dir.File("run/metrics.jsonl")));
+}
+
+TEST_CASE_METHOD(Fixture, "a damaged checkpoint is a warning") {
+  const std::vector<std::string> usual = Usual();
+  REQUIRE(Run(usual) == kSuccess);
+  const auto names = ListDirectory(dir.File("run/checkpoints"));
+  REQUIRE(names->size() == 1);
+  const std::string path = JoinPath(dir.File("run/checkpoints"), names->front());
+  std::string bytes = *ReadFile(path);
+  bytes[bytes.size() / 2] ^= 1;
+  REQUIRE(WriteFileAtomically(path, bytes).ok());
+  REQUIRE(Run(usual) == kSuccess);
+  REQUIRE(absl::StrContains(*ReadFile(dir.File("run/metrics.jsonl")),
+                            "passed over a damaged checkpoint: "));
+  REQUIRE(absl::StrContains(*ReadFile(dir.File("run/metrics.jsonl")), R"("severity":"WARNING")"));
+}
+
 TEST_CASE_METHOD(Fixture,
                  "training pictures are learnt, validation's choose, held-out ones neither") {
   LearnConfig config;
@@ -181,6 +213,77 @@ TEST_CASE_METHOD(Fixture,
   REQUIRE(absl::StrContains(OpenLearnInput(config).status().message(), "--development"));
 }
 
+TEST_CASE_METHOD(Fixture, "what is learnt from and what is chosen by have one width of regions") {
+  LearnConfig config;
+  config.start = start.id;
+  config.store = dir.File("store");
+  config.out = dir.File("run");
+  config.corpora = {*ParseCorpus(RegionFileOf(20, Split::kTrain))};
+  config.development = {
+      *ParseCorpus(RegionFileOf(30, Split::kValidation, 20, [](RegionFileItem* item) {
+        RegionSet& regions = item->regions;
+        ++regions.feature_size;
+        regions.features.resize(regions.count * regions.feature_size);
+      }))};
+  const absl::Status refused = OpenLearnInput(config).status();
+  REQUIRE(refused.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(refused.message(), "give both from one extractor"));
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "captions that are too long are not learnt, and measured by all the same") {
+  LearnConfig config;
+  config.start = start.id;
+  config.store = dir.File("store");
+  config.out = dir.File("run");
+  const auto lengthen = [](RegionFileItem* item) {
+    const std::string caption = item->line.captions[0].text;
+    item->line.captions.push_back({"en", absl::StrCat(caption, " ", caption, " ", caption)});
+  };
+  config.corpora = {*ParseCorpus(RegionFileOf(20, Split::kTrain, 0, lengthen))};
+  config.development = {*ParseCorpus(RegionFileOf(30, Split::kValidation, 20, lengthen))};
+  const auto all = OpenLearnInput(config);
+  REQUIRE(all.ok());
+  REQUIRE(all->learnt->caption_count() == 40);
+  const auto text = TextInput::Create(start);
+  REQUIRE(text.ok());
+  for (int64_t i = 0; i < 20; ++i) {
+    const auto pieces =
+        static_cast<int>((*text)->TokensOf({all->learnt->caption(2 * i)}, 1000)->size());
+    config.longest_caption = std::max(config.longest_caption, pieces);
+  }
+  const auto input = OpenLearnInput(config);
+  REQUIRE(input.ok());
+  REQUIRE(input->learnt->caption_count() >= 20);
+  REQUIRE(input->learnt->caption_count() < 40);
+  REQUIRE(absl::StrContains(
+      input->learnt->Notes().back(),
+      absl::StrCat("captions of more than ", config.longest_caption, " pieces were left out, ")));
+  REQUIRE(input->development->caption_count() == 20);
+}
+
+TEST_CASE_METHOD(Fixture, "a corpus in which nothing is wrong for anything is refused") {
+  std::vector<std::string> args = Usual();
+  const auto say_one_thing = [](RegionFileItem* item) { item->line.captions[0].text = "a fish"; };
+  args[5] = RegionFileOf(60, absl::nullopt, 0, say_one_thing);
+  REQUIRE(Run(args) == kFailure);
+  REQUIRE(absl::StrContains(err(), "no caption is wrong for any picture"));
+}
+
+TEST_CASE_METHOD(Fixture, "captions that the network cannot read are counted and named") {
+  std::vector<std::string> args = Usual();
+  int i = 0;
+  // It is to be seen, and BERT's tokenizers drop it.
+  args[5] = RegionFileOf(60, Split::kTrain, 0, [&i](RegionFileItem* item) {
+    if (++i <= 12) item->line.captions[0].text = "\ufffd";
+  });
+  args.insert(args.end(), {"--development", RegionFileOf(80, Split::kValidation, 60)});
+  REQUIRE(Run(args) == kFailure);
+  REQUIRE(absl::StrContains(err(), "the network cannot read 12 of 60 captions; leave them out"));
+  REQUIRE(absl::StrContains(err(), "of made/1009: "));
+  REQUIRE_FALSE(absl::StrContains(err(), "of made/1010: "));
+}
+
 TEST_CASE_METHOD(Fixture, "a recipe is checked before anything is done") {
   std::vector<std::string> args = Usual();
   args.push_back("--check");
@@ -220,7 +323,10 @@ TEST_CASE_METHOD(Fixture, "a bundle that is not there fails and is named") {
   std::vector<std::string> args = Usual();
   args[3] = std::string(64, 'a');
   REQUIRE(Run(args) == kFailure);
-  REQUIRE(absl::StrContains(err(), std::string(64, 'a')));
+  REQUIRE(absl::StrContains(err(), "has no model bundle " + std::string(64, 'a')));
+  args[3] = "deadbeef";
+  REQUIRE(Run(args) == kFailure);
+  REQUIRE(absl::StrContains(err(), "'deadbeef' is no folder that is there, and no id"));
 }
 
 }  // namespace

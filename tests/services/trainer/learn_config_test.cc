@@ -34,12 +34,14 @@ TEST_CASE("a recipe is what its file says, and the command line before it") {
 development: ["npz:dev"]
 languages: [en, de]
 captions_per_picture: 5
+longest_caption: 60
 seed: 3
 order: in_turn
 steps: 700
 tasks:
   - objective: hinge
     margin: 0.2
+    reduction: sum
     batch: 12
     unit: pictures
   - {objective: pairwise, candidates: 3, sides: in_turn, share: 2}
@@ -62,12 +64,14 @@ precision: bfloat16
   REQUIRE(config->development[0].kind == CorpusKind::kNpz);
   REQUIRE(config->development[0].languages == std::vector<std::string>{"en", "de"});
   REQUIRE(config->captions_per_picture == 5);
+  REQUIRE(config->longest_caption == 60);
   const Recipe& recipe = config->recipe;
   REQUIRE(recipe.seed == 3);
   REQUIRE(recipe.order == TaskOrder::kInTurn);
   REQUIRE(recipe.steps == 700);
   REQUIRE(recipe.tasks.size() == 5);
   REQUIRE(recipe.tasks[0].margin == 0.2);
+  REQUIRE(recipe.tasks[0].reduction == BatchReduction::kSum);
   REQUIRE(recipe.tasks[0].batch == 12);
   REQUIRE(recipe.tasks[0].unit == EpochUnit::kPictures);
   REQUIRE(recipe.tasks[1].objective == "pairwise");
@@ -163,8 +167,21 @@ tasks:
   REQUIRE(absl::StrContains(Problems(kPlaces), "tasks"));
 }
 
+TEST_CASE("what a flag has wrong is told of the flag, not of the file") {
+  LearnOverrides overrides;
+  overrides.corpora = {"made.regions", "npz:a"};
+  overrides.development = {"karpathy:f,split=test"};
+  const absl::Status status =
+      Read("start: s\nout: o\nstore: s\ntasks: [{objective: cmr}]\n", overrides).status();
+  REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StartsWith(status.message(),
+                           "--corpus made.regions: unknown corpus kind \"made.regions\""));
+  REQUIRE(absl::StrContains(status.message(), "\n--development karpathy:f,split=test: "));
+  REQUIRE_FALSE(absl::StrContains(status.message(), "recipe.yaml"));
+}
+
 // One of services/trainer/recipes.
-Recipe PaperRecipe(const std::string& name) {
+LearnConfig PaperConfig(const std::string& name) {
   INFO(name);
   auto file = ConfigFile::Load("services/trainer/recipes/" + name);
   REQUIRE(file.ok());
@@ -174,7 +191,11 @@ Recipe PaperRecipe(const std::string& name) {
   const auto config = ReadLearnConfig(&*file, overrides);
   INFO(config.status().ToString());
   REQUIRE(config.ok());
-  return config->recipe;
+  return *config;
+}
+
+Recipe PaperRecipe(const std::string& name) {
+  return PaperConfig(name).recipe;
 }
 
 // What a paper, or where it is silent its released code, says of a run.
@@ -232,6 +253,7 @@ TEST_CASE("every recipe of the folder has its paper's numbers") {
     REQUIRE(recipe.rate.warmup_steps == paper.warmup_steps);
     REQUIRE(recipe.rate.final_share == 0);
     REQUIRE(recipe.rate.decay == (paper.recipe == "sgraf.yaml"        ? DecayShape::kStep
+                                  : paper.recipe == "m3p.yaml"        ? DecayShape::kInverseRoot
                                   : paper.recipe == "vldeformer.yaml" ? DecayShape::kCosine
                                                                       : DecayShape::kLinear));
     REQUIRE(recipe.adamw.beta1 == 0.9);
@@ -277,9 +299,20 @@ TEST_CASE("of wrong pairs a recipe has as many, and on the sides, that its paper
   }
 }
 
+TEST_CASE("long captions are left out of what those learn from whose papers do so") {
+  for (const PaperNumbers& paper : kPaperNumbers) {
+    INFO(paper.recipe);
+    const bool leaves_out = absl::StartsWith(paper.recipe, "lightningdot") ||
+                            absl::StartsWith(paper.recipe, "uniter") ||
+                            paper.recipe == "scene_text_pretrain.yaml";
+    REQUIRE(PaperConfig(paper.recipe).longest_caption == (leaves_out ? 60 : 0));
+  }
+}
+
 TEST_CASE("over a batch a recipe's losses are its paper's") {
   for (const char* name : {"retrieve_fast_bi.yaml", "retrieve_fast_joint.yaml"}) {
     REQUIRE(PaperRecipe(name).tasks[0].margin == 0.1);
+    REQUIRE(PaperRecipe(name).tasks[0].reduction == BatchReduction::kMean);
     REQUIRE(!PaperRecipe(name).tasks[0].counts_relatives);
   }
   REQUIRE(PaperRecipe("retrieve_fast_joint.yaml").order == TaskOrder::kInTurn);

@@ -33,13 +33,14 @@ using Environment = std::map<std::string, std::string>;
 
 class Launch {
  public:
-  explicit Launch(int64_t steps)
+  explicit Launch(int64_t steps, const std::string& peer_timeout = "60s")
       : start_(MakeTinyBundle(dir_.File("store"), lightningdot::TinyOnes()[0])) {
     REQUIRE(WriteFileAtomically(dir_.File("recipe.yaml"),
                                 absl::StrCat("tasks: [{objective: cmr, batch: 7}]\nsteps: ", steps,
                                              "\nrate: {peak: 1.0e-3, warmup_steps: 2}\n"
                                              "dropout: 0\ndevelop_every: 0\nreport_every: 2\n"
-                                             "peer_timeout: 60s\n"))
+                                             "peer_timeout: ",
+                                             peer_timeout, "\n"))
                 .ok());
     constexpr int kPictures = 60;
     const auto pairs = MadeUpPairs(lightningdot::TinyOnes()[0], kPictures);
@@ -220,6 +221,20 @@ TEST_CASE("when one process is interrupted all stop, and may be started again") 
   REQUIRE(processes[1]->Signal(SIGTERM).ok());
   for (const auto& process : processes) REQUIRE(process->Wait() == kRunAgain);
   REQUIRE(launch.HasCheckpoint("two"));
+}
+
+TEST_CASE("a process that is told to stop while it waits for another one says that it stopped") {
+  Launch launch(/*steps=*/8, /*peer_timeout=*/"4s");
+  const auto process = launch.Start("two", "two1",
+                                    {{"WORLD_SIZE", "2"},
+                                     {"RANK", "1"},
+                                     {"MASTER_ADDR", "127.0.0.1"},
+                                     {"MASTER_PORT", absl::StrCat((*ChooseFreePorts(1))[0])}});
+  AwaitUntil(
+      [&] { return absl::StrContains(launch.Log("two1"), "meets the others at 127.0.0.1"); });
+  REQUIRE(process->Signal(SIGTERM).ok());
+  REQUIRE(process->Wait() == kRunAgain);
+  REQUIRE(absl::StrContains(launch.Log("two1"), "stopped; the same command continues"));
 }
 
 TEST_CASE("when one process is killed the other ends, and says why") {

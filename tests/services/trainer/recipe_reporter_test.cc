@@ -51,6 +51,7 @@ TEST_CASE("what is reported is what a page is drawn of") {
   reporter.OnDevelopment(Look(), /*best=*/true);
   reporter.OnCheckpoint(100, "run/c", 12);
   reporter.OnNote("said");
+  reporter.OnWarning("damaged");
 
   const absl::StatusOr<RunMetrics> run = ParseRunMetrics(*ReadFile(options.metrics_path));
   REQUIRE(run.ok());
@@ -70,6 +71,10 @@ TEST_CASE("what is reported is what a page is drawn of") {
   REQUIRE(run->recalls[1].at[2][0].y == 6);
   REQUIRE(run->checkpoints[0].path == "run/c");
   REQUIRE(run->notes[0].message == "said");
+  REQUIRE(run->notes[1].message == "damaged");
+  const std::string metrics = *ReadFile(options.metrics_path);
+  REQUIRE(absl::StrContains(metrics, R"("message":"said"})"));
+  REQUIRE(absl::StrContains(metrics, R"("message":"damaged","severity":"WARNING"})"));
 }
 
 TEST_CASE("the line says how far, how well by each task and how long") {

@@ -89,6 +89,17 @@ TEST_CASE("what spells by characters knows every query in a Latin script") {
   }
 }
 
+TEST_CASE("of texts without a word no vocabulary is made") {
+  TempDir dir;
+  REQUIRE(WriteFileAtomically(dir.File("captions"), "\n \n").ok());
+  VocabularyJobOptions options = Options(TokenizerSpec::WORD_LIST, dir);
+  options.text_files = {dir.File("captions")};
+  const auto made = PrepareVocabulary(options, {}, CallContext::Unbounded());
+  REQUIRE(made.status().code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(made.status().message(), "no word in 0 captions and 2 lines"));
+  REQUIRE_FALSE(FileExists(JoinPath(options.out, kVocabularyFile)));
+}
+
 TEST_CASE("files of captions count beside corpora or without them, and rare words by min_count") {
   TempDir dir;
   REQUIRE(WriteFileAtomically(dir.File("captions"), "one bird\none bird\n").ok());

@@ -32,7 +32,7 @@ TEST_CASE("a name stands for its function with the paper's numbers") {
   REQUIRE(Value("contrastive", ScaledTowerRows{rows, scale}) ==
           ContrastiveLoss(rows, scale).value.item<double>());
   REQUIRE(Value("decomposed", rows) == DecomposedLoss(rows, 0.005).value.item<double>());
-  REQUIRE(Value("hinge", rows) == HingeLoss(rows, 0.1).value.item<double>());
+  REQUIRE(Value("hinge", rows) == HingeLoss(rows, 0.1, BatchReduction::kMean).value.item<double>());
   const BatchScores matrix = {Numbers({3, 3}, 3).sigmoid(), {}};
   REQUIRE(Value("matrix_hinge", matrix) ==
           MatrixHingeLoss(matrix, 0.2, WrongPairs::kHardest).value.item<double>());

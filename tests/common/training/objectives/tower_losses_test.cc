@@ -159,8 +159,10 @@ TEST_CASE("a hard image costs texts alone, and a hard text images") {
 TEST_CASE("the hinge loss is that of the plain loops") {
   for (const TowerRows& rows : {Batch(), HardBatch()}) {
     for (const double margin : {0.1, 0.7}) {
-      REQUIRE(HingeLoss(rows, margin).value.item<double>() ==
-              Approx(SlowHinge(rows, margin, WrongPairs::kHardest) / kTexts));
+      const double sum = SlowHinge(rows, margin, WrongPairs::kHardest);
+      REQUIRE(HingeLoss(rows, margin, BatchReduction::kSum).value.item<double>() == Approx(sum));
+      REQUIRE(HingeLoss(rows, margin, BatchReduction::kMean).value.item<double>() ==
+              Approx(sum / kTexts));
     }
   }
 }
@@ -185,7 +187,9 @@ TEST_CASE("gradients of losses over a batch are slopes") {
     std::vector<at::Tensor> leaves = LeavesOf(rows);
     RequireGradients(leaves, [&] { return ContrastiveLoss(rows, {}).value; });
     RequireGradients(leaves, [&] { return DecomposedLoss(rows, 0.1).value; });
-    RequireGradients(leaves, [&] { return HingeLoss(rows, 1.1).value; });
+    for (const BatchReduction reduction : {BatchReduction::kMean, BatchReduction::kSum}) {
+      RequireGradients(leaves, [&] { return HingeLoss(rows, 1.1, reduction).value; });
+    }
     leaves.push_back(scale);
     RequireGradients(leaves, [&] { return ContrastiveLoss(rows, scale).value; });
   }
@@ -220,13 +224,13 @@ TEST_CASE("how often the right answer came first does not count relatives") {
   rows.images = at::eye(kSize, at::kDouble).clone();
   rows.images[1] = 0.9 * rows.images[0] + 0.1 * rows.images[1];
   rows.images[0] = 0.8 * rows.images[0];
-  REQUIRE(HingeLoss(rows, 0.1).first.item<double>() == 1);
+  REQUIRE(HingeLoss(rows, 0.1, BatchReduction::kMean).first.item<double>() == 1);
   REQUIRE(ContrastiveLoss(rows, scale).first.item<double>() == 1);
   REQUIRE(
       MatrixHingeLoss({Scores(rows), rows.related}, 0.1, WrongPairs::kAll).first.item<double>() ==
       1);
   rows.hard_images = rows.texts.narrow(0, 0, 1).clone();
-  REQUIRE(HingeLoss(rows, 0.1).first.item<double>() == 0.75);
+  REQUIRE(HingeLoss(rows, 0.1, BatchReduction::kMean).first.item<double>() == 0.75);
 }
 
 }  // namespace
