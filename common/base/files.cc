@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -66,6 +67,7 @@ absl::Status FileError(absl::string_view what, absl::string_view path, int error
     case EROFS:
       return absl::PermissionDeniedError(message);
     case EBADF:
+    case EEXIST:
     case EISDIR:
     case ELOOP:
       return absl::FailedPreconditionError(message);
@@ -119,7 +121,56 @@ absl::StatusOr<std::string> ReadFile(absl::string_view path, int64_t max_bytes) 
   }
 }
 
-absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(absl::string_view path) {
+namespace {
+
+// What is written at a path: another file in the place of the one that it leads to, or what is no
+// file as it is.
+struct Place {
+  std::string file;     // where another file takes its place
+  bool stream = false;  // a pipe or a character device
+};
+
+absl::StatusOr<Place> PlaceOf(absl::string_view path) {
+  const std::string name(path);
+  struct stat info;
+  if (::stat(name.c_str(), &info) != 0) {
+    // What is not there is made, also in the place of a link to nothing.
+    if (errno == ENOENT) return Place{name};
+    return FileError("stat", path, errno);
+  }
+  // To a file behind /dev/stdout others write too, so that it must stay.
+  const bool is_open = absl::StartsWith(path, "/dev/std") || absl::StartsWith(path, "/dev/fd/") ||
+                       absl::StartsWith(path, "/proc/");
+  if (S_ISFIFO(info.st_mode) || S_ISCHR(info.st_mode) || (S_ISREG(info.st_mode) && is_open)) {
+    return Place{name, true};
+  }
+  if (!S_ISREG(info.st_mode)) return NotARegularFile(path);
+  const std::unique_ptr<char, decltype(&::free)> real(::realpath(name.c_str(), nullptr), &::free);
+  if (real == nullptr) return FileError("look at", path, errno);
+  struct stat itself;
+  const bool is_link = ::lstat(name.c_str(), &itself) == 0 && S_ISLNK(itself.st_mode);
+  return Place{is_link ? std::string(real.get()) : name};
+}
+
+absl::Status WriteToStream(absl::string_view path, absl::string_view content) {
+  Descriptor fd(::open(std::string(path).c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC));
+  if (fd.get() < 0) return FileError("open", path, errno);
+  while (!content.empty()) {
+    const ssize_t put = ::write(fd.get(), content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return FileError("write", path, errno);
+    content.remove_prefix(static_cast<size_t>(put));
+  }
+  if (::close(fd.Release()) != 0) return FileError("close", path, errno);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(absl::string_view name) {
+  ASSIGN_OR_RETURN(const Place place, PlaceOf(name));
+  if (place.stream) return NotARegularFile(name);
+  const std::string& path = place.file;
   static std::atomic<int64_t> counter{0};
   // Process and counter make the name ours; O_EXCL settles what another machine or a
   // crashed process with our number has left.
@@ -127,8 +178,7 @@ absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(absl::string_view
     std::string temporary = absl::StrCat(path, ".", ::getpid(), ".", counter++, kTemporary);
     Descriptor fd(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (fd.get() >= 0) {
-      return std::unique_ptr<AtomicFile>(
-          new AtomicFile(std::move(fd), std::string(path), std::move(temporary)));
+      return std::unique_ptr<AtomicFile>(new AtomicFile(std::move(fd), path, std::move(temporary)));
     }
     if (errno != EEXIST) return FileError("create", temporary, errno);
   }
@@ -173,6 +223,8 @@ absl::Status AtomicFile::Commit() {
 }
 
 absl::Status WriteFileAtomically(absl::string_view path, absl::string_view content) {
+  ASSIGN_OR_RETURN(const Place place, PlaceOf(path));
+  if (place.stream) return WriteToStream(path, content);
   ASSIGN_OR_RETURN(std::unique_ptr<AtomicFile> file, AtomicFile::Create(path));
   RETURN_IF_ERROR(file->WriteAt(0, content));
   return file->Commit();

@@ -1,5 +1,6 @@
 #include "common/base/files.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@ TEST_CASE("errno becomes the code that says what the caller should do") {
   REQUIRE(absl::IsFailedPrecondition(FileError("open", "/x", EISDIR)));
   REQUIRE(absl::IsFailedPrecondition(FileError("open", "/x", ELOOP)));
   REQUIRE(absl::IsFailedPrecondition(FileError("write", "/x", EBADF)));
+  REQUIRE(absl::IsFailedPrecondition(FileError("make folder", "/x", EEXIST)));
   REQUIRE(absl::IsInvalidArgument(FileError("open", "/x", ENAMETOOLONG)));
   REQUIRE(absl::IsResourceExhausted(FileError("write", "/x", ENOSPC)));
   REQUIRE(FileError("write", "/x", ENOSPC).message() ==
@@ -42,6 +44,57 @@ TEST_CASE("a file is read back as it was written") {
   REQUIRE(*FileSize(dir.File("f")) == 4);
   REQUIRE(WriteFileAtomically(dir.File("f"), "").ok());
   REQUIRE(ReadFile(dir.File("f"))->empty());
+}
+
+TEST_CASE("a link to a file stays, and the file is another one") {
+  TempDir dir;
+  REQUIRE(WriteFileAtomically(dir.File("f"), "old").ok());
+  REQUIRE(::symlink("f", dir.File("link").c_str()) == 0);
+  REQUIRE(WriteFileAtomically(dir.File("link"), "new").ok());
+  REQUIRE(*ReadFile(dir.File("f")) == "new");
+  REQUIRE(std::filesystem::is_symlink(dir.File("link")));
+  REQUIRE(*ListDirectory(dir.path()) == Names{"f", "link"});
+  // Nothing is lost of one that leads nowhere.
+  REQUIRE(::symlink("gone", dir.File("loose").c_str()) == 0);
+  REQUIRE(WriteFileAtomically(dir.File("loose"), "new").ok());
+  REQUIRE(*ReadFile(dir.File("loose")) == "new");
+}
+
+TEST_CASE("what is no file is written to as it is, or refused, and never replaced") {
+  TempDir dir;
+  const std::string pipe = dir.File("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  REQUIRE(reader >= 0);
+  REQUIRE(WriteFileAtomically(pipe, "hello").ok());
+  char buffer[8];
+  REQUIRE(::read(reader, buffer, sizeof(buffer)) == 5);
+  ::close(reader);
+  REQUIRE(std::filesystem::is_fifo(pipe));
+  // What is written piece by piece and at places needs a file.
+  REQUIRE(absl::IsFailedPrecondition(AtomicFile::Create(pipe).status()));
+  const absl::Status full = WriteFileAtomically("/dev/full", "x");
+  REQUIRE(absl::IsResourceExhausted(full));
+  REQUIRE(std::filesystem::is_character_file("/dev/full"));
+  REQUIRE(absl::IsFailedPrecondition(WriteFileAtomically(dir.path(), "x")));
+  // Files are files in memory, too.
+  char memory[] = "/dev/shm/files_testXXXXXX";
+  const int in_memory = ::mkstemp(memory);
+  REQUIRE(in_memory >= 0);
+  REQUIRE(AtomicFile::Create(memory).ok());
+  ::close(in_memory);
+  ::unlink(memory);
+  // Behind what is printed already.
+  const std::string out = dir.File("out");
+  const int file = ::open(out.c_str(), O_WRONLY | O_CREAT, 0600);
+  REQUIRE(::write(file, "before ", 7) == 7);
+  REQUIRE(WriteFileAtomically("/dev/fd/" + std::to_string(file), "after").ok());
+  ::close(file);
+  REQUIRE(*ReadFile(out) == "before after");
+  const std::string circle = dir.File("circle");
+  REQUIRE(::symlink(circle.c_str(), circle.c_str()) == 0);
+  REQUIRE(absl::IsFailedPrecondition(WriteFileAtomically(circle, "x")));
+  REQUIRE(*ListDirectory(dir.path()) == Names{"circle", "out", "pipe"});
 }
 
 TEST_CASE("reading stops at the limit") {
