@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "common/base/error_details.h"
 #include "common/config/nearest_name.h"
+#include "common/config/standard_descriptors.h"
 #include "common/config/table.h"
 
 namespace sightline {
@@ -61,6 +62,7 @@ int RunProgram(const Program& program, const std::vector<std::string>& args,
 }
 
 int RunMain(const Program& program, int argc, char** argv) {
+  TakeStandardDescriptors();
   EndOnSignals();
   return WithOutput(
       RunProgram(program, {argv + std::min(argc, 1), argv + argc}, {std::cout, std::cerr}));

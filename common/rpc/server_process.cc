@@ -5,6 +5,7 @@
 
 #include "common/base/library_locks.h"
 #include "common/config/exit_status.h"
+#include "common/config/standard_descriptors.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
 #include "common/rpc/run.h"
@@ -52,6 +53,7 @@ int Refuse(const absl::Status& configuration) {
 }  // namespace
 
 int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& make) {
+  TakeStandardDescriptors();
   if (const char* problem = UnsupportedCpu()) {
     std::fputs(problem, stderr);
     return kFailure;

@@ -7,6 +7,7 @@
 
 #include "common/base/status_macros.h"
 #include "common/config/exit_status.h"
+#include "common/config/standard_descriptors.h"
 #include "common/image/decode.h"
 #include "common/log/log.h"
 #include "common/rpc/cpu_check.h"
@@ -35,6 +36,7 @@ absl::StatusOr<CorpusEncoderConfig> ReadConfig(const CorpusEncoderFlags& flags, 
 }
 
 int Main(const std::vector<std::string>& arguments) {
+  TakeStandardDescriptors();
   if (const char* problem = UnsupportedCpu()) {
     std::fputs(problem, stderr);
     return kFailure;
