@@ -52,7 +52,8 @@ class SecondsInto {
 };
 
 std::string PlaceOf(const PairCorpus& corpus, int64_t caption) {
-  return absl::StrCat("a caption of ", corpus.item_id(corpus.picture_of(caption)));
+  return absl::StrCat("the caption \"", corpus.caption(caption), "\" of ",
+                      corpus.item_id(corpus.picture_of(caption)));
 }
 
 absl::Status CheckReads(const Model& model, const PairCorpus& corpus) {

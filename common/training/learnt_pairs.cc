@@ -69,8 +69,10 @@ absl::Status LearntPairs::ReadPictures(const CallContext& call) {
   for (int64_t i = 0; i < corpus_.picture_count(); ++i) {
     RETURN_IF_ERROR(call.Check("read the pictures"));
     const absl::StatusOr<ImageInput> input = corpus_.ReadPicture(i);
-    // Damage is the file's, whatever network reads it.
-    if (absl::IsDataLoss(input.status())) return input.status();
+    // Damage is the file's, whatever network reads it, and another time it may be read.
+    if (absl::IsDataLoss(input.status()) || absl::IsUnavailable(input.status())) {
+      return input.status();
+    }
     const auto read = input.ok() ? Read(i, *input) : absl::StatusOr<ImageNumbers>(input.status());
     if (read.ok()) {
       sizes_.push_back({static_cast<int32_t>(read->rows()), static_cast<int32_t>(read->ids.size()),

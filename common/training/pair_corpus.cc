@@ -64,16 +64,16 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
   opened->NoteLeftOut("captions without a visible character", opened->blank_);
   opened->NoteLeftOut(options.refused, opened->refused_);
   if (opened->captions_.empty()) {
-    opened->notes_.insert(opened->notes_.begin(),
-                          "no picture has a caption that is taken; are the languages and the "
-                          "splits those of the corpora?");
-    return absl::InvalidArgumentError(absl::StrJoin(opened->notes_, "; "));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no picture has a caption that is taken",
+        opened->notes_.empty() ? "; are the languages and the splits those of the corpora?"
+                               : absl::StrCat(": ", absl::StrJoin(opened->notes_, "; "))));
   }
   opened->soft_label_count_ = SoftLabelCountOf(opened->readers_);
   RETURN_IF_ERROR(opened->FindTwins());
   opened->NoteMissingLanguages(options);
   opened->NumberWords();
-  opened->digest_ = opened->MakeDigest();
+  ASSIGN_OR_RETURN(opened->digest_, opened->MakeDigest());
   return opened;
 }
 
@@ -226,7 +226,7 @@ absl::Status PairCorpus::CheckAnyWrong(int64_t corpus) const {
                                       captions_[least->first_caption].text, "\" among them")));
 }
 
-std::string PairCorpus::MakeDigest() const {
+absl::StatusOr<std::string> PairCorpus::MakeDigest() const {
   Sha256 hash;
   for (const Picture& picture : pictures_) {
     AddText(picture.item.item_id, &hash);
@@ -246,41 +246,46 @@ std::string PairCorpus::MakeDigest() const {
   for (const auto& reader : readers_) {
     const int64_t begin = end;
     while (end < picture_count() && pictures_[end].reader == reader.get()) ++end;
-    if (begin < end) AddRegions(*reader, begin, end, &hash);
+    if (begin < end) RETURN_IF_ERROR(AddRegions(*reader, begin, end, &hash));
   }
   return hash.Hex();
 }
 
 // Of pictures [begin, end), which are the reader's.
-void PairCorpus::AddRegions(const CorpusReader& reader, int64_t begin, int64_t end,
-                            Sha256* hash) const {
+absl::Status PairCorpus::AddRegions(const CorpusReader& reader, int64_t begin, int64_t end,
+                                    Sha256* hash) const {
   const std::string known = reader.RegionsDigest();
   AddText(known, hash);
-  if (!known.empty()) return;
+  if (!known.empty()) return absl::OkStatus();
   for (int64_t picture = begin; picture < end; ++picture) {
     AddText(absl::StrCat(FileSize(pictures_[picture].item.path).value_or(0)), hash);
   }
   const int64_t count = std::min(end - begin, kSampledPictures);
   for (int64_t i = 0; i < count; ++i) {
-    AddPictureRegions(begin + i * (end - begin) / count, hash);
+    RETURN_IF_ERROR(AddPictureRegions(begin + i * (end - begin) / count, hash));
   }
+  return absl::OkStatus();
 }
 
-void PairCorpus::AddPictureRegions(int64_t picture, Sha256* hash) const {
+absl::Status PairCorpus::AddPictureRegions(int64_t picture, Sha256* hash) const {
   const auto read = ReadPicture(picture);
+  // What may be read another time would then be another digest.
+  if (absl::IsUnavailable(read.status())) return read.status();
   if (!read.ok()) {
     // Whoever learns from it will be told; here it only has to be another one.
     AddText(absl::StatusCodeToString(read.status().code()), hash);
-    return;
+    return absl::OkStatus();
   }
   const RegionSet& regions = read->regions;
   for (const std::vector<float>* numbers :
        {&regions.features, &regions.boxes, &regions.box_sizes, &regions.confidences}) {
     AddNumbers(*numbers, hash);
   }
-  if (soft_label_count_ == 0) return;
+  if (soft_label_count_ == 0) return absl::OkStatus();
   const auto labels = ReadSoftLabels(picture);
+  if (absl::IsUnavailable(labels.status())) return labels.status();
   if (labels.ok()) AddNumbers(*labels, hash);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ImageInput> PairCorpus::ReadPicture(int64_t picture) const {

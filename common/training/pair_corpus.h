@@ -129,9 +129,10 @@ class PairCorpus {
   void NoteMissingLanguages(const PairCorpusOptions& options);
   absl::Status FindTwins() const;
   void NumberWords();
-  std::string MakeDigest() const;
-  void AddRegions(const CorpusReader& reader, int64_t begin, int64_t end, Sha256* hash) const;
-  void AddPictureRegions(int64_t picture, Sha256* hash) const;
+  absl::StatusOr<std::string> MakeDigest() const;
+  absl::Status AddRegions(const CorpusReader& reader, int64_t begin, int64_t end,
+                          Sha256* hash) const;
+  absl::Status AddPictureRegions(int64_t picture, Sha256* hash) const;
 
   std::vector<std::unique_ptr<CorpusReader>> readers_;
   std::vector<Picture> pictures_;

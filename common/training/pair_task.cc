@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -167,12 +169,34 @@ class PairTask : public RecipeTask {
 
 }  // namespace
 
+namespace {
+
+// Of batches by rows: whether one can have two captions with their pictures.
+absl::Status CheckTwoFit(const LearntPairs& pairs, const TaskRecipe& recipe) {
+  if (recipe.batch_rows == 0 || recipe.nearest > 0) return absl::OkStatus();
+  std::vector<int64_t> lengths;
+  for (int64_t i = 0; i < pairs.corpus().caption_count(); ++i) {
+    lengths.push_back(static_cast<int64_t>(pairs.text(i).size()) +
+                      pairs.image_rows(pairs.corpus().picture_of(i)));
+  }
+  // A batch is as wide as its longest.
+  std::nth_element(lengths.begin(), lengths.begin() + 1, lengths.end());
+  if (2 * lengths[1] <= recipe.batch_rows) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("batch_rows is ", recipe.batch_rows,
+                   ", into which no two captions with their pictures fit, of ", lengths[1],
+                   " rows each at least, so that nothing would be learnt; make it larger"));
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<RecipeTask>> NewPairTask(const Objective& objective,
                                                         const TaskSetting& setting, size_t i) {
   if (IsOfProblems(objective)) RETURN_IF_ERROR(setting.pairs->corpus().CheckTellable());
   const TaskRecipe& recipe = setting.recipe->tasks[i];
   if (recipe.made_wrong == MadeWrong::kNone) {
     RETURN_IF_ERROR(setting.pairs->corpus().CheckAnyWrong(recipe.corpus));
+    RETURN_IF_ERROR(CheckTwoFit(*setting.pairs, recipe));
   } else {
     RETURN_IF_ERROR(WrongMaker(setting.pairs, setting.wordnet, &recipe, 0).Check());
   }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/base/status_macros.h"
@@ -351,10 +352,14 @@ absl::StatusOr<std::unique_ptr<TrainingWorld>> MeetOthers(const TrainingWorldOpt
         "process ", options.rank, " of ", options.size, " meets the others at ", options.host, ":",
         options.port, ", for which it waits up to ", absl::FormatDuration(options.timeout)));
   }
-  auto world = TrainingWorld::Join(options, device);
-  // Whoever was told to stop while it waited, which a wait does not hear, missed nobody.
-  if (!world.ok()) RETURN_IF_ERROR(call.Check("meet the other processes"));
-  return world;
+  while (true) {
+    auto world = TrainingWorld::Join(options, device);
+    if (world.ok()) return world;
+    // Whoever was told to stop while it waited, which a wait does not hear, missed nobody.
+    RETURN_IF_ERROR(call.Check("meet the other processes"));
+    // A signal may end a wait before the call knows of it.
+    if (!absl::StrContains(world.status().message(), "Interrupted system call")) return world;
+  }
 }
 
 absl::StatusOr<RecipeResult> Train(const RecipeJob& job, RecipeObserver* observer,

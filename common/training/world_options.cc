@@ -53,7 +53,7 @@ absl::StatusOr<TrainingWorldOptions> WorldOptionsOf(
   // What MASTER_ADDR says does not tell: operators tell process 0 "localhost".
   const auto local = variable("LOCAL_WORLD_SIZE");
   ASSIGN_OR_RETURN(const int local_size,
-                   NumberOf("LOCAL_WORLD_SIZE", local.value_or("1"), 1, kMostProcesses));
+                   NumberOf("LOCAL_WORLD_SIZE", local.value_or("1"), 1, options.size));
   options.all_local = local_size == options.size;
   const auto local_rank = variable("LOCAL_RANK");
   options.local_rank = options.rank % local_size;

@@ -31,27 +31,34 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> OpenPairs(const std::vector<CorpusSp
   return PairCorpus::Open(std::move(readers), options);
 }
 
+// What leaves captions out of which `start` reads nothing, or more than `longest` pieces (0: any).
+absl::StatusOr<PairCorpusOptions> OptionsFor(const LearnConfig& config, const ModelBundle& start,
+                                             int64_t longest) {
+  PairCorpusOptions options;
+  options.captions_per_picture = config.captions_per_picture;
+  ASSIGN_OR_RETURN(std::shared_ptr<const TextInput> text, TextInput::Create(start));
+  options.refuses = [text, longest](const std::string& caption) {
+    const auto pieces = text->TokensOf({caption}, longest + 1);
+    // What is no text is told where it is read.
+    if (!pieces.ok()) return false;
+    return pieces->empty() || (longest > 0 && static_cast<int64_t>(pieces->size()) > longest);
+  };
+  options.refused = longest > 0
+                        ? absl::StrCat("captions of no piece or more than ", longest, " pieces")
+                        : "captions in which the tokenizer finds nothing";
+  return options;
+}
+
 // Only what is learnt from leaves long captions out: what is measured by has them all.
 absl::StatusOr<std::unique_ptr<PairCorpus>> OpenLearnt(const LearnConfig& config,
                                                        const ModelBundle& start) {
-  PairCorpusOptions options;
-  options.captions_per_picture = config.captions_per_picture;
-  const int64_t longest = config.longest_caption;
-  if (longest > 0) {
-    ASSIGN_OR_RETURN(std::shared_ptr<const TextInput> text, TextInput::Create(start));
-    options.refuses = [text, longest](const std::string& caption) {
-      const auto pieces = text->TokensOf({caption}, longest + 1);
-      // What is no text is told where it is read.
-      return pieces.ok() && static_cast<int64_t>(pieces->size()) > longest;
-    };
-    options.refused = absl::StrCat("captions of more than ", longest, " pieces");
-  }
+  ASSIGN_OR_RETURN(PairCorpusOptions options, OptionsFor(config, start, config.longest_caption));
   return OpenPairs(config.corpora, std::move(options), Split::kTrain);
 }
 
-absl::StatusOr<std::unique_ptr<PairCorpus>> OpenDevelopment(const LearnConfig& config) {
-  PairCorpusOptions options;
-  options.captions_per_picture = config.captions_per_picture;
+absl::StatusOr<std::unique_ptr<PairCorpus>> OpenDevelopment(const LearnConfig& config,
+                                                            const ModelBundle& start) {
+  ASSIGN_OR_RETURN(PairCorpusOptions options, OptionsFor(config, start, /*longest=*/0));
   const bool has_own = !config.development.empty();
   auto opened = OpenPairs(has_own ? config.development : config.corpora, std::move(options),
                           Split::kValidation);
@@ -117,7 +124,7 @@ absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config,
   ASSIGN_OR_RETURN(input.start, OpenBundle(config, config.start));
   RETURN_IF_ERROR(OpenOthers(config, &input));
   ASSIGN_OR_RETURN(input.learnt, OpenLearnt(config, *input.start));
-  ASSIGN_OR_RETURN(input.development, OpenDevelopment(config));
+  ASSIGN_OR_RETURN(input.development, OpenDevelopment(config, *input.start));
   RETURN_IF_ERROR(CheckApart(*input.learnt, *input.development));
   RETURN_IF_ERROR(CheckAlike(*input.learnt, *input.development));
   if (!config.recipe.wordnet.empty()) {

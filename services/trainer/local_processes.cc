@@ -158,6 +158,9 @@ absl::StatusOr<pid_t> StartOne(const std::vector<char*>& arguments,
   ::signal(SIGINT, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &signals, nullptr);
   if (::getppid() == parent) ::execve(kThisProgram, arguments.data(), variables.data());
+  constexpr char kLine[] =
+      "/proc/self/exe, this program, was not started anew; is /proc mounted?\n";
+  (void)!::write(STDERR_FILENO, kLine, sizeof(kLine) - 1);
   ::_exit(kFailure);
 }
 

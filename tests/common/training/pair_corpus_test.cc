@@ -130,7 +130,7 @@ TEST_CASE("captions in which there is nothing to see are left out, and so are re
   auto none = std::make_unique<MadeUpCorpus>(2);
   none->Add(MadeUpItem("a", {"a fish"}), OneRegion(1));
   REQUIRE(absl::StrContains(Refusal(Just(std::move(none)), options),
-                            "; long captions were left out, 1 of them; the first is of a"));
+                            ": long captions were left out, 1 of them; the first is of a"));
   REQUIRE(some->Notes().back() == "long captions were left out, 1 of them; the first is of c");
 }
 

@@ -43,6 +43,73 @@ TEST_CASE("every family's loss falls by its paper's objective, and the bundle is
   }
 }
 
+// A disk that fails at times.
+class FailingCorpus : public MadeUpCorpus {
+ public:
+  FailingCorpus(int region_feature_size, const bool* fails)
+      : MadeUpCorpus(region_feature_size), fails_(*fails) {}
+
+  absl::StatusOr<RegionSet> ReadRegions(const CorpusItem& item, int64_t most) const override {
+    if (fails_ && item.item_id == "p15") return absl::UnavailableError("Input/output error");
+    return MadeUpCorpus::ReadRegions(item, most);
+  }
+
+ private:
+  const bool& fails_;
+};
+
+absl::StatusOr<std::unique_ptr<PairCorpus>> CorpusOf(const TinyFamily& family, const bool* fails,
+                                                     const std::string& first_caption) {
+  const int width = TinyImage(family, 0).regions.feature_size;
+  auto corpus = std::make_unique<FailingCorpus>(width, fails);
+  for (int i = 0; i < 20; ++i) {
+    const std::string& caption =
+        i < 12 && !first_caption.empty() ? first_caption : TinyWords()[i % TinyWords().size()];
+    corpus->Add(MadeUpItem("p" + std::to_string(10 + i), {caption}), TinyImage(family, i).regions);
+  }
+  std::vector<std::unique_ptr<CorpusReader>> corpora;
+  corpora.push_back(std::move(corpus));
+  return PairCorpus::Open(std::move(corpora), {});
+}
+
+TEST_CASE("captions that the network cannot read are counted, and the first ones named") {
+  RecipeFixture of("lightningdot", {TaskOf("cmr")});
+  const bool fails = false;
+  // It is to be seen, and BERT's tokenizers drop it.
+  const auto pairs = CorpusOf(of.family, &fails, "\ufffd");
+  REQUIRE(pairs.ok());
+  of.job.learnt = pairs->get();
+  const absl::Status refused = of.Run().status();
+  REQUIRE(refused.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(refused.message(), "cannot read 12 of 20 captions; leave them out"));
+  REQUIRE(absl::StrContains(refused.message(), "\"\ufffd\" of p19: "));
+  REQUIRE_FALSE(absl::StrContains(refused.message(), "of p20: "));
+}
+
+TEST_CASE("what cannot be read just now is no fault of the picture, and makes no other corpus") {
+  RecipeFixture of("lightningdot", {TaskOf("cmr")});
+  bool fails = true;
+  REQUIRE(absl::IsUnavailable(CorpusOf(of.family, &fails, "").status()));
+  fails = false;
+  const auto pairs = CorpusOf(of.family, &fails, "");
+  REQUIRE(pairs.ok());
+  of.job.learnt = pairs->get();
+  fails = true;
+  REQUIRE(absl::IsUnavailable(of.Run().status()));
+  fails = false;
+  REQUIRE(of.Run().ok());
+}
+
+TEST_CASE("rows into which no two pairs fit are refused, where a batch's pairs are compared") {
+  RecipeFixture of("lightningdot", {TaskOf("cmr")});
+  TaskRecipe& task = of.job.recipe.tasks[0];
+  task.batch = TaskRecipe().batch;
+  task.batch_rows = 1;
+  REQUIRE(absl::StrContains(of.Run().status().message(), "batch_rows is 1, into which no two"));
+  task.batch_rows = 4096;
+  REQUIRE(of.Run().ok());
+}
+
 TEST_CASE("a run that was stopped ends in the same weights as one that was not") {
   for (const std::string family : {"oscar", "sgraf"}) {
     INFO(family);

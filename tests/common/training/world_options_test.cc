@@ -95,6 +95,7 @@ TEST_CASE("what is missing or out of its range is named, with its value") {
   REQUIRE(absl::StrContains(message(with("WORLD_SIZE", "0")), "WORLD_SIZE is '0'"));
   REQUIRE(absl::StrContains(message(with("WORLD_SIZE", "99999")), "WORLD_SIZE is '99999'"));
   REQUIRE(absl::StrContains(message(with("LOCAL_WORLD_SIZE", "0")), "LOCAL_WORLD_SIZE is '0'"));
+  REQUIRE(absl::StrContains(message(with("LOCAL_WORLD_SIZE", "9")), "LOCAL_WORLD_SIZE is '9'"));
   REQUIRE(absl::StrContains(message(with("LOCAL_RANK", "3")), "LOCAL_RANK is '3'"));
   REQUIRE(absl::StrContains(message(with("WORLD_SIZE", "two")), "WORLD_SIZE is 'two'"));
   REQUIRE(absl::StrContains(message(with("MASTER_PORT", "65536")), "MASTER_PORT is '65536'"));
