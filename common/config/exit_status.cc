@@ -60,7 +60,8 @@ int WithOutput(int status) {
   const bool earlier = std::ferror(stdout) == 0;
   errno = 0;
   if (std::fflush(stdout) == 0 && streamed && earlier) return status;
-  // Of what an earlier write failed is not known any more.
+  // Of what an earlier write failed is not known any more, but of what each of them does.
+  if (errno == 0) (void)!::write(STDOUT_FILENO, "", 0);
   const absl::Status error = errno != 0
                                  ? FileError("write", "standard output", errno)
                                  : absl::UnavailableError(

@@ -77,14 +77,16 @@ TEST_CASE("of several outcomes the permanent one counts, then what may pass") {
   CHECK(Worse(kUsageError, kRunAgain) == kUsageError);
 }
 
-// Of a process that prints `text` to `path` and would end with `status`; what it told is `told`.
+// Of a process that prints `text` to `path` (empty: nothing takes it) and would end with `status`;
+// what it told is `told`.
 int EndOfPrinting(const std::string& text, const std::string& path, int status, std::string* told) {
   int pipe[2];
   REQUIRE(::pipe(pipe) == 0);
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    const int file = ::open(path.c_str(), O_WRONLY);
+    // One that is read from is as one that was closed.
+    const int file = path.empty() ? ::open("/dev/null", O_RDONLY) : ::open(path.c_str(), O_WRONLY);
     if (file < 0 || ::dup2(file, STDOUT_FILENO) < 0 || ::dup2(pipe[1], STDERR_FILENO) < 0) {
       ::_exit(9);
     }
@@ -113,6 +115,9 @@ TEST_CASE("what was printed and has not arrived is told, and is to be run again"
     CHECK(absl::StartsWith(told, length < 100 ? "write standard output: No space left on device"
                                               : "write standard output: "));
     CHECK(EndOfPrinting(text, "/dev/full", kFailure, &told) == kFailure);
+    told.clear();
+    CHECK(EndOfPrinting(text, "", kSuccess, &told) == kFailure);
+    CHECK(absl::StartsWith(told, "write standard output: Bad file descriptor"));
     told.clear();
     CHECK(EndOfPrinting(text, "/dev/null", kSuccess, &told) == kSuccess);
     CHECK(EndOfPrinting(text, "/dev/null", kUsageError, &told) == kUsageError);
