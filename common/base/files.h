@@ -16,9 +16,9 @@
 namespace sightline {
 
 // Translates errno of a failed call on `path`: NotFound, PermissionDenied, FailedPrecondition (a
-// folder, links in a circle, a closed descriptor), InvalidArgument (too long a name),
-// ResourceExhausted (disk full, too many files), or Unavailable for the rest.  `what` says what was
-// tried: "open".
+// folder, links in a circle, a closed descriptor, something of that name), InvalidArgument (too
+// long a name), ResourceExhausted (disk full, too many files), or Unavailable for the rest.  `what`
+// says what was tried: "open".
 absl::Status FileError(absl::string_view what, absl::string_view path, int error_number);
 
 // The whole file.  ResourceExhausted if it is longer than `max_bytes`, FailedPrecondition
@@ -26,13 +26,16 @@ absl::Status FileError(absl::string_view what, absl::string_view path, int error
 absl::StatusOr<std::string> ReadFile(absl::string_view path, int64_t max_bytes = int64_t{1} << 30);
 
 // Writes a temporary file beside `path`, syncs it, renames it and syncs the folder:
-// after a crash there is the old content or the new, nothing between.
+// after a crash there is the old content or the new, nothing between.  Behind a link the file that
+// it leads to is replaced; a pipe, a character device and what is open already (/dev/stdout) are
+// written to as they are.  Else errors as AtomicFile::Create.
 absl::Status WriteFileAtomically(absl::string_view path, absl::string_view content);
 
 // The same for content that comes in pieces.  Dropped without Commit, nothing remains.
 // A crash may leave the temporary file, whose name ends in ".tmp".  Not thread-safe.
 class AtomicFile {
  public:
+  // FailedPrecondition where there is something that is no regular file; else as FileError.
   static absl::StatusOr<std::unique_ptr<AtomicFile>> Create(absl::string_view path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
