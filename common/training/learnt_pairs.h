@@ -28,7 +28,7 @@ class LearntPairs {
   absl::Status ReadCaptions();
   // Reads every picture once, so that none ends a run that has learnt for hours, and before
   // image_rows() and what follows it is asked for.  InvalidArgument for pictures that the network
-  // cannot read, naming some; else the call's.
+  // cannot read, naming some; DataLoss and Unavailable as PairCorpus::ReadPicture; else the call's.
   absl::Status ReadPictures(const CallContext& call);
 
   const PairCorpus& corpus() const { return corpus_; }

@@ -352,14 +352,15 @@ absl::StatusOr<std::unique_ptr<TrainingWorld>> MeetOthers(const TrainingWorldOpt
         "process ", options.rank, " of ", options.size, " meets the others at ", options.host, ":",
         options.port, ", for which it waits up to ", absl::FormatDuration(options.timeout)));
   }
-  while (true) {
-    auto world = TrainingWorld::Join(options, device);
-    if (world.ok()) return world;
-    // Whoever was told to stop while it waited, which a wait does not hear, missed nobody.
-    RETURN_IF_ERROR(call.Check("meet the other processes"));
-    // A signal may end a wait before the call knows of it.
-    if (!absl::StrContains(world.status().message(), "Interrupted system call")) return world;
+  auto world = TrainingWorld::Join(options, device);
+  if (world.ok()) return world;
+  // Whoever was told to stop while it waited, which a wait does not hear, missed nobody.
+  RETURN_IF_ERROR(call.Check("meet the other processes"));
+  // A signal may end a wait before the call knows of it.
+  if (absl::StrContains(world.status().message(), "Interrupted system call")) {
+    return absl::CancelledError("was interrupted before it met the other processes");
   }
+  return world;
 }
 
 absl::StatusOr<RecipeResult> Train(const RecipeJob& job, RecipeObserver* observer,

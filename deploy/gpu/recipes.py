@@ -62,6 +62,8 @@ def _learnt(part: Part, folder: str, recipe: str, precision: str, of: tuple[str,
                               "--steps", str(_STEPS[part.cpu_only]), *device)
     left_out = part.cpu_only and status != 0 and "LibTorch does not compute in it" in output
     losses, seconds = losses_of(os.path.join(out, "metrics.jsonl")) if status == 0 else (None, None)
+    # Weights with their moments, over a gigabyte each of a model of base size.
+    shutil.rmtree(os.path.join(out, "checkpoints"), ignore_errors=True)
     return {"recipe": recipe, "precision": precision, "left_out": left_out, "losses": losses, "seconds": seconds}
 
 
