@@ -18,7 +18,8 @@ bool PredictsRegions(const Objective& objective) {
 }
 
 int64_t TargetCount(const Objective& objective, const MaskedPair& pair) {
-  return static_cast<int64_t>(PredictsRegions(objective) ? pair.hidden.size() : pair.places.size());
+  return static_cast<int64_t>(PredictsRegions(objective) ? pair.hidden.size()
+                                                         : pair.targets.size());
 }
 
 // Some of a batch's pairs, computed at once.
@@ -87,6 +88,10 @@ class Pass {
     for (size_t i = 0; i < pairs_.size(); ++i) {
       for (const int64_t place : of_regions ? pairs_[i]->hidden : pairs_[i]->places) {
         places.push_back({static_cast<int64_t>(i), begins[i] + place});
+      }
+      if (of_regions) continue;
+      for (const int64_t place : pairs_[i]->tag_places) {
+        places.push_back({static_cast<int64_t>(i), last.ids[i] + place});
       }
     }
     return places;

@@ -31,8 +31,9 @@ struct MaskedPair {
   // Of objectives of regions' classes: as many probabilities of each region of `image`.
   std::vector<float> soft_labels;
   // Of objectives of words: where those that are predicted stand, in `tokens` or, of scene text,
-  // in image.ids; and what they are.
+  // in image.ids; of an image's tags, in image.ids too; and what all of these are, tags last.
   std::vector<int64_t> places;
+  std::vector<int64_t> tag_places;
   std::vector<int32_t> targets;
 };
 

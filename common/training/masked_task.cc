@@ -117,11 +117,34 @@ class MaskedTask : public RecipeTask {
       Show(masked.scene, kBeforeScene, &pair->image.ids);
       Show(masked.caption.tokens, kBeforeText, &pair->tokens);
       Point(masked.caption, kBeforeText, pair);
+    } else if (recipe_.masks_tags) {
+      HideWordsAndTags(&random, pair);
     } else {
       const MaskedTokens masked = MaskTokens(WordsOf(pair->tokens), masking_, &random);
       Show(masked.tokens, kBeforeText, &pair->tokens);
       Point(masked, kBeforeText, pair);
     }
+  }
+
+  // As if they were one text ("Oscar", Li et al., 2020).
+  void HideWordsAndTags(Random* random, MaskedPair* pair) const {
+    const TokenSpan words = WordsOf(pair->tokens);
+    const int64_t tags =
+        network_.TagsReadBeside(pair->image, static_cast<int64_t>(pair->tokens.size()));
+    std::vector<int32_t> both(words.begin(), words.end());
+    both.insert(both.end(), pair->image.ids.begin(), pair->image.ids.begin() + tags);
+    const auto word_count = static_cast<int64_t>(words.size());
+    MaskedTokens masked = MaskTokens(both, masking_, random);
+    std::copy_n(masked.tokens.begin(), word_count, pair->tokens.begin() + kBeforeText);
+    std::copy_n(masked.tokens.begin() + word_count, tags, pair->image.ids.begin());
+    for (const int64_t place : masked.places) {
+      if (place < word_count) {
+        pair->places.push_back(place + static_cast<int64_t>(kBeforeText));
+      } else {
+        pair->tag_places.push_back(place - word_count);
+      }
+    }
+    pair->targets = std::move(masked.targets);
   }
 
   MaskedLossOptions OptionsFor(int64_t number, const CallContext& call) const {
@@ -223,6 +246,7 @@ absl::StatusOr<std::unique_ptr<RecipeTask>> NewMaskedTask(const Objective& objec
   if (objective.predicted == Predicted::kSceneTokens || recipe.co_mask) {
     RETURN_IF_ERROR(CheckSceneText(objective, recipe, *setting.pairs));
   }
+  if (recipe.masks_tags) RETURN_IF_ERROR(RequireTags("masks_tags", recipe, *setting.pairs));
   if (objective.predicted == Predicted::kRegionClasses) {
     RETURN_IF_ERROR(ReadAllSoftLabels(objective, recipe, setting.pairs->corpus()));
   }

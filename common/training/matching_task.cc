@@ -38,6 +38,7 @@ class MatchingTask : public RecipeTask {
  private:
   struct ShownPair {
     int64_t caption = 0, picture = 0;
+    int64_t tags_of = 0;  // the picture whose tags are shown
     bool matches = true;
   };
 
@@ -45,11 +46,12 @@ class MatchingTask : public RecipeTask {
   absl::StatusOr<Loss> OwnLoss(const std::vector<ShownPair>& all, int64_t number,
                                const CallContext& call) const {
     const WorldPart own = setting_.PartOf(all.size());
-    const std::vector<ShownPair> shown(all.begin() + own.begin, all.begin() + own.end);
+    std::vector<ShownPair> shown(all.begin() + own.begin, all.begin() + own.end);
     std::vector<ImageNumbers> images;
     std::vector<int64_t> lengths;
-    for (const ShownPair& pair : shown) {
+    for (ShownPair& pair : shown) {
       ASSIGN_OR_RETURN(images.emplace_back(), pairs_.ReadImage(pair.picture));
+      RETURN_IF_ERROR(ChangeTags(&pair, &images.back()));
       lengths.push_back(static_cast<int64_t>(pairs_.text(pair.caption).size()) +
                         images.back().rows());
     }
@@ -64,18 +66,30 @@ class MatchingTask : public RecipeTask {
     return sum;
   }
 
-  // Captions, each with its picture, or one of the two changed for one that is wrong.
+  // The other picture's tags, if they are another's: with equal ones the pair is right after all.
+  absl::Status ChangeTags(ShownPair* pair, ImageNumbers* image) const {
+    if (pair->tags_of == pair->picture) return absl::OkStatus();
+    ASSIGN_OR_RETURN(ImageNumbers other, pairs_.ReadImage(pair->tags_of));
+    pair->matches = other.ids == image->ids;
+    image->ids = std::move(other.ids);
+    return absl::OkStatus();
+  }
+
+  // Captions, each with its picture, or one of the two, or the tags, changed for one that is wrong.
   std::vector<ShownPair> Draw(int64_t number) {
     std::vector<ShownPair> shown;
     for (const int64_t caption : DrawBatch(recipe_, number, &sampler_).captions) {
-      ShownPair pair = {caption, pairs_.corpus().picture_of(caption), true};
+      const int64_t picture = pairs_.corpus().picture_of(caption);
+      ShownPair pair = {caption, picture, picture, true};
       Random random(RowSeed(seed_, RandomStream::kMismatches, number, caption));
       if (random.Chance(recipe_.wrong_share)) {
         pair.matches = false;
-        if (random.Chance(recipe_.text_negatives)) {
-          pair.caption = sampler_.WrongCaption(pair.picture, &random);
+        if (recipe_.wrong_tags > 0 && random.Chance(recipe_.wrong_tags)) {
+          pair.tags_of = sampler_.WrongPicture(caption, &random);
+        } else if (random.Chance(recipe_.text_negatives)) {
+          pair.caption = sampler_.WrongCaption(picture, &random);
         } else {
-          pair.picture = sampler_.WrongPicture(pair.caption, &random);
+          pair.picture = pair.tags_of = sampler_.WrongPicture(caption, &random);
         }
       }
       shown.push_back(pair);
@@ -130,6 +144,10 @@ absl::StatusOr<std::unique_ptr<RecipeTask>> NewMatchingTask(const Objective& obj
         "does; start one"));
   }
   RETURN_IF_ERROR(setting.pairs->corpus().CheckTellable());
+  const TaskRecipe& recipe = setting.recipe->tasks[i];
+  if (recipe.wrong_tags > 0) {
+    RETURN_IF_ERROR(RequireTags("wrong_tags", recipe, *setting.pairs));
+  }
   return std::make_unique<MatchingTask>(objective, setting, i);
 }
 

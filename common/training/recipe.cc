@@ -52,6 +52,7 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
   require(task.teacher.empty() || objective.reads_teacher, "teacher");
   require(task.student == usual.student || objective.reads_teacher, "student");
   require(task.wrong_share == usual.wrong_share || of_matches, "wrong_share");
+  require(task.wrong_tags == 0 || of_matches, "wrong_tags");
   require(task.masked_share == usual.masked_share || masked, "masked_share");
   require(task.other_tower == usual.other_tower || masked, "other_tower");
   require(task.word_table == usual.word_table || objective.predicted == Predicted::kTokens,
@@ -69,6 +70,7 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
               objective.predicted == Predicted::kSceneTokens,
           "masked_words");
   require(!task.co_mask || objective.predicted == Predicted::kTokens, "co_mask");
+  require(!task.masks_tags || objective.predicted == Predicted::kTokens, "masks_tags");
   require(task.wrong_pairs == usual.wrong_pairs || objective.reads_wrong_pairs, "wrong_pairs");
   require(task.classes == usual.classes || objective.reads_classes, "classes");
   require(task.reduction == usual.reduction || objective.reads_reduction, "reduction");
@@ -237,6 +239,7 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   v->Count(prefix + "nearest", &task->nearest, 0, 4096);
   VisitChoice(prefix + "student", {"pairs", "towers"}, &task->student, v);
   v->Number(prefix + "wrong_share", &task->wrong_share, 0, 1);
+  v->Number(prefix + "wrong_tags", &task->wrong_tags, 0, 1);
   VisitChoice(prefix + "made_wrong", {"none", "texts", "images", "both"}, &task->made_wrong, v);
   v->Number(prefix + "replaced_words", &task->replaced_words, 1e-3, 1);
   VisitChoice(prefix + "replaced_kinds", {"all", "nouns"}, &task->replaced_kinds, v);
@@ -245,6 +248,7 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   VisitChoice(prefix + "other_tower", {"none", "add", "multiply"}, &task->other_tower, v);
   VisitChoice(prefix + "word_table", {"image", "text"}, &task->word_table, v);
   v->Flag(prefix + "co_mask", &task->co_mask);
+  v->Flag(prefix + "masks_tags", &task->masks_tags);
 }
 
 void VisitRecipe(Recipe* recipe, OptionVisitor* v) {

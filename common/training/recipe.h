@@ -78,6 +78,9 @@ struct TaskRecipe {
   std::string teacher;
   Student student = Student::kPairs;
   double wrong_share = 0.5;
+  // Of matching: of the pairs that are wrong how many have another picture's tags, and the right
+  // caption and regions ("Oscar", Li et al., 2020: all), rather than another caption or picture.
+  double wrong_tags = 0;
   // Of losses that take them: captions whose words are replaced, each that can be with this
   // probability, and pictures whose regions are, those that the caption mentions and this share of
   // the rest.
@@ -87,7 +90,8 @@ struct TaskRecipe {
   double replaced_regions = 0.5;
   // Of objectives of hidden words and regions: the probability with which each is hidden; of two
   // towers, what a row is given of the other one, and by whose table a text's words are predicted;
-  // and whether the words in a picture are hidden with the caption's.
+  // whether the words in a picture are hidden with the caption's, and whether a picture's tags are
+  // hidden and predicted as if they were words of the caption ("Oscar").
   double masked_share = 0.15;
   // Of hidden words: those that alone are hidden, with spaces between, each a token of its own; of
   // a text that has none of them, and if empty, any.
@@ -95,6 +99,7 @@ struct TaskRecipe {
   GlobalVector other_tower = GlobalVector::kNone;
   WordTable word_table = WordTable::kImage;
   bool co_mask = false;
+  bool masks_tags = false;
 };
 
 enum class TaskOrder {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/models/network/masked_network.h"
 #include "common/training/masked_task.h"
 #include "common/training/matching_task.h"
 #include "common/training/pair_task.h"
@@ -41,6 +42,26 @@ absl::Status CheckCorpus(size_t i, const TaskRecipe& task, const PairCorpus& cor
 
 bool IsShownBy(const TaskRecipe& task, const PairCorpus& corpus, int64_t picture) {
   return task.corpus == 0 || corpus.corpus_of(picture) == task.corpus - 1;
+}
+
+absl::Status RequireTags(absl::string_view key, const TaskRecipe& task, const LearntPairs& pairs) {
+  const MaskedNetwork* network = MaskedNetworkOf(*pairs.learner().network);
+  if (network == nullptr || !network->reads_tags()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(key, " of ", task.objective,
+                     " needs a network that reads tags: an OSCAR whose manifest has `tags`; leave ",
+                     key, " out for another one"));
+  }
+  const PairCorpus& corpus = pairs.corpus();
+  int64_t shown = 0;
+  for (int64_t i = 0; i < corpus.picture_count(); ++i) {
+    if (!IsShownBy(task, corpus, i)) continue;
+    if (pairs.tag_count(i) > 0) return absl::OkStatus();
+    ++shown;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(key, " of ", task.objective, " needs tags of pictures, and of ", shown,
+                   " none has any; take a corpus with tags, or leave ", key, " out"));
 }
 
 PairSampler SamplerOf(const TaskSetting& setting, size_t i,

@@ -11,7 +11,9 @@
 #include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/base/call_context.h"
 #include "common/bundle/model_bundle.h"
 #include "common/training/frozen_models.h"
@@ -82,6 +84,9 @@ class RecipeTask {
 uint64_t SeedOfTask(const TaskSetting& setting, size_t i);
 // Whether a picture is of the corpora that the task is shown.
 bool IsShownBy(const TaskRecipe& task, const PairCorpus& corpus, int64_t picture);
+// Whether tags are to be had as the task's `key` needs them: InvalidArgument, which names it, for a
+// network that reads none, and if no picture that the task is shown has any.
+absl::Status RequireTags(absl::string_view key, const TaskRecipe& task, const LearntPairs& pairs);
 // Of the task's pairs, those of pictures that are `wanted`, of which there is one at least; null:
 // all.  What it draws from outlives it.
 PairSampler SamplerOf(const TaskSetting& setting, size_t i,

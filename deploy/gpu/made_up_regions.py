@@ -27,17 +27,21 @@ def write(folder: str, items: int) -> None:
         pool.starmap(_write_item, ((folder, number) for number in range(items)), chunksize=64)
     with open(os.path.join(folder, "captions.jsonl"), "w", encoding="utf-8") as file:
         for number in range(items):
-            file.write(json.dumps({"path": _name(number), "captions": [_caption(number)]}) + "\n")
+            file.write(json.dumps({"path": _name(number), "captions": [_caption(number)],
+                                   "tags": list(_shown(number))}) + "\n")
 
 
 def _name(number: int) -> str:
     return f"{number:06d}.npz"
 
 
+def _shown(number: int) -> tuple[str, str]:
+    return _COLOURS[number % len(_COLOURS)], _THINGS[number // len(_COLOURS) % len(_THINGS)]
+
+
 def _caption(number: int) -> str:
-    things, colours = len(_THINGS), len(_COLOURS)
-    return (f"a {_COLOURS[number % colours]} {_THINGS[number // colours % things]} "
-            f"beside number {number}")
+    colour, thing = _shown(number)
+    return f"a {colour} {thing} beside number {number}"
 
 
 def _write_item(folder: str, number: int) -> None:

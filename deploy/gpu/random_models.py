@@ -22,7 +22,7 @@ def added(part: Part, store: str, *command: str) -> str | None:
     return found[-1] if status == 0 and found else None
 
 
-def add_oscar(part: Part, store: str, reranks: bool = True) -> str | None:
+def add_oscar(part: Part, store: str, reranks: bool = True, reads_tags: bool = False) -> str | None:
     """One of base size, for 36 regions; where there is the CPU alone, of two layers.  What it is made of is kept
     beside the store."""
     with open(os.path.join(ROOT, "loadtest/baseline/base.json"), encoding="utf-8") as file:
@@ -32,6 +32,8 @@ def add_oscar(part: Part, store: str, reranks: bool = True) -> str | None:
         config["embedding"]["dimension"] = _SMALLER["hidden_size"]
     if not reranks:
         del config["cross_encoder"]
+    if reads_tags:
+        config["tags"] = {"max_token_count": config["tokenizer"]["max_token_count"], "token_type": 1}
     with open(store + ".json", "w", encoding="utf-8") as file:
         json.dump(config, file)
     return added(part, store, "init-model", "--config", store + ".json",

@@ -36,7 +36,7 @@ def learn(part: Part) -> bool:
     store = os.path.join(folder, "store")
     os.makedirs(store)
     regions = jobs.regions_of(part, folder, _ITEMS[part.cpu_only])
-    model = regions and random_models.add_oscar(part, store)
+    model = regions and random_models.add_oscar(part, store, reads_tags=True)
     if not model:
         return False
     result = {"on_cpu": part.cpu_only, "runs": []}

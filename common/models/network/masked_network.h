@@ -41,6 +41,12 @@ class MaskedNetwork {
   virtual bool has_two_towers() const = 0;
   // Whether an image's ids are a separator and the words that are read in it.
   virtual bool reads_scene_text() const = 0;
+  // Whether an image's ids are tags and a separator, and how many of its tags are read beside a
+  // text of `text` tokens, special ones included: the first ones.
+  virtual bool reads_tags() const { return false; }
+  virtual int64_t TagsReadBeside(const ImageNumbers& /*image*/, int64_t /*text*/) const {
+    return 0;
+  }
 
   // In place of a hidden region's feature stands `hidden_feature`, F numbers, which may learn; it
   // is undefined where nothing is hidden.  Boxes are seen.

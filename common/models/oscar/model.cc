@@ -96,9 +96,12 @@ class OscarNetwork : public Network, public MaskedNetwork {
     return net_->MatchLogits(executor_->Run(Pack(sequences), Readout::kFirstRows));
   }
 
-  // Hidden are words of the text and regions; tags are seen.
   bool has_two_towers() const override { return false; }
   bool reads_scene_text() const override { return false; }
+  bool reads_tags() const override { return reads_tags_; }
+  int64_t TagsReadBeside(const ImageNumbers& image, int64_t text) const override {
+    return TagCount(static_cast<int64_t>(image.ids.size()), text);
+  }
   LastRows TextRows(absl::Span<const TokenSpan>) const override { return {}; }
   LastRows ImageRows(absl::Span<const ShownImage>, const at::Tensor&) const override { return {}; }
 
@@ -116,9 +119,10 @@ class OscarNetwork : public Network, public MaskedNetwork {
     const PackedParts packed = Pack(sequences);
     LastRows last;
     last.rows = executor_->Run(packed, Readout::kAllRows);
-    last.text = last.regions = BeginsOf(packed.lengths);
+    last.text = last.regions = last.ids = BeginsOf(packed.lengths);
     for (size_t i = 0; i < texts.size(); ++i) {
       last.regions[i] += packed.lengths[i] - images[i].image->regions.count;
+      last.ids[i] += static_cast<int64_t>(texts[i].size());
     }
     return last;
   }
@@ -139,12 +143,19 @@ class OscarNetwork : public Network, public MaskedNetwork {
     return net_->RegionRows(at::cat({seen.narrow(1, 0, own), features.narrow(1, own, box)}, 1));
   }
 
-  // `tags`, ids, behind a text of `text` tokens: they take what that leaves of the positions, [SEP]
-  // included; an image without tags adds nothing.
+  // How many positions a text of `text` tokens leaves to `ids` ones of an image, [SEP] included.
+  int64_t TagPositions(int64_t ids, int64_t text) const {
+    if (ids <= 1) return 0;  // an image without tags
+    return std::max<int64_t>(0, std::min(ids, tags_.max_token_count() - text));
+  }
+  int64_t TagCount(int64_t ids, int64_t text) const {
+    return std::max<int64_t>(0, TagPositions(ids, text) - 1);
+  }
+
+  // `tags`, ids, behind a text of `text` tokens, in what that leaves of the positions.
   void AppendTags(const at::Tensor& tags, int64_t text, SequenceParts* parts) const {
-    const int64_t room = tags_.max_token_count() - text;
-    if (tags.size(0) == 1 || room < 1) return;
-    const int64_t kept = std::min(tags.size(0), room) - 1;
+    if (TagPositions(tags.size(0), text) == 0) return;
+    const int64_t kept = TagCount(tags.size(0), text);
     const at::Tensor ids = at::cat({tags.narrow(0, 0, kept), tags.narrow(0, tags.size(0) - 1, 1)});
     parts->push_back(net_->TextRows(ids, text, tags_.token_type()));
   }

@@ -74,6 +74,7 @@ struct MadeUpOptions {
   int with_words = INT_MAX;
   int in_first = INT_MAX;
   bool second_has_labels = true;
+  bool with_tags = true;
 };
 
 // `count` pictures of things that the tiny families' vocabularies name, as pictures of `family`:
@@ -110,7 +111,9 @@ inline std::unique_ptr<PairCorpus> MadeUpPairs(const TinyFamily& family, int cou
     }
     CorpusItem item =
         MadeUpItem("made/" + std::to_string(1000 + i), {words[first] + " " + words[second]});
-    item.tags = family.manifest.family() == "vldeformer" ? shown_words : image.tags;
+    if (options.with_tags) {
+      item.tags = family.manifest.family() == "vldeformer" ? shown_words : image.tags;
+    }
     if (i < options.with_words) item.ocr_tokens = image.ocr_tokens;
     corpus->Add(std::move(item), std::move(image.regions), std::move(labels));
   }

@@ -12,6 +12,7 @@
 #include "common/models/trainable.h"
 #include "common/training/pretraining.h"
 #include "tests/common/models/lightningdot/tiny.h"
+#include "tests/common/models/oscar/tiny.h"
 #include "tests/common/models/tiny_family.h"
 #include "tests/common/models/uniter/tiny.h"
 #include "tests/support/catch.h"
@@ -58,9 +59,16 @@ struct Fixture {
       }
     };
     switch (objective->predicted) {
-      case Predicted::kTokens:
+      case Predicted::kTokens: {
         hide(&pair.tokens, static_cast<int64_t>(pair.tokens.size()) - 1);
+        const auto text = static_cast<int64_t>(pair.tokens.size());
+        for (int64_t tag = 0; tag < network->TagsReadBeside(pair.image, text); tag += 2) {
+          pair.tag_places.push_back(tag);
+          pair.targets.push_back(pair.image.ids[tag]);
+          pair.image.ids[tag] = kMask;
+        }
         break;
+      }
       case Predicted::kSceneTokens:
         hide(&pair.image.ids, static_cast<int64_t>(pair.image.ids.size()));
         break;
@@ -74,6 +82,13 @@ struct Fixture {
         }
     }
     return pair;
+  }
+
+  // The last layer's row of a tag.
+  at::Tensor TagRowOf(const MaskedPair& pair, int64_t tag) const {
+    const std::vector<TokenSpan> text = {pair.tokens};
+    const LastRows all = network->PairRows(text, {{&pair.image, {}}}, {});
+    return all.rows[static_cast<int64_t>(pair.tokens.size()) + tag];
   }
 
   // The last layer's row of a pair by itself, and what it is given of the other tower.
@@ -115,12 +130,14 @@ struct Fixture {
     double sum = 0;
     int64_t count = 0;
     for (const MaskedPair& pair : batch) {
-      for (size_t k = 0; k < pair.places.size(); ++k) {
+      const size_t words = pair.places.size();
+      for (size_t k = 0; k < words + pair.tag_places.size(); ++k) {
         const bool of_text =
             objective->predicted == Predicted::kTokens && options.word_table == WordTable::kText;
         const at::Tensor table = of_text ? network->text_words() : network->image_words();
-        const at::Tensor logits =
-            heads->tokens().forward(RowOf(pair, pair.places[k]).unsqueeze(0), table)[0];
+        const at::Tensor row =
+            k < words ? RowOf(pair, pair.places[k]) : TagRowOf(pair, pair.tag_places[k - words]);
+        const at::Tensor logits = heads->tokens().forward(row.unsqueeze(0), table)[0];
         double all = 0;
         for (int64_t v = 0; v < logits.size(0); ++v) all += std::exp(logits[v].item<double>());
         sum += std::log(all) - logits[pair.targets[k]].item<double>();
@@ -204,6 +221,7 @@ std::vector<Way> Ways() {
       {TinySceneText(), "mrfr", GlobalVector::kMultiply},
       {TinyUniter(), "mlm"},
       {TinyUniter(), "mrfr"},
+      {TinyOscar(), "mlm"},
       {TinyLightningDot(), "mrc_kl"},
       {TinySceneText(), "mrc_kl", GlobalVector::kAdd},
       {TinyUniter(), "mrc_kl"},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/models/trainable.h"
+#include "tests/common/models/oscar/tiny.h"
 #include "tests/common/models/tiny_family.h"
 #include "tests/common/models/uniter/tiny.h"
 #include "tests/common/training/made_up_pairs.h"
@@ -18,19 +19,23 @@ namespace {
 
 constexpr int64_t kPairs = 12, kNumber = 3;
 
-// The raw score of one pair, computed by itself.
-double ScoreOf(const LearntPairs& pairs, const CaptionedPicture& pair) {
+// What the network says of a caption, a picture's regions and, where it reads any, a picture's
+// tags, computed by themselves: its raw score, or by how much a match is likelier than none.
+double ScoreOf(const LearntPairs& pairs, const CaptionedPicture& pair, int64_t tags_of) {
   const Network& network = *pairs.learner().network;
   const TokenSpan text = pairs.text(pair.first);
-  const ImageNumbers image = *pairs.ReadImage(pair.second);
+  ImageNumbers image = *pairs.ReadImage(pair.second);
+  image.ids = pairs.ReadImage(tags_of)->ids;
   const PreparedText prepared = network.PrepareText(text);
   const FeatureRows rows = network.PrepareImage(image);
-  return network.ScorePairs({{text, &prepared, {rows.begin(), rows.end()}}}).item<double>();
+  const at::Tensor scores =
+      network.ScorePairs({{text, &prepared, {rows.begin(), rows.end()}}}).flatten();
+  return scores.numel() == 1 ? scores.item<double>() : (scores[1] - scores[0]).item<double>();
 }
 
-TEST_CASE("matching costs what right and wrong pairs do one by one, in one pass or in several") {
+// How often pairs are wrong by tags.
+void RequireCostOfEach(const TinyFamily& family, double wrong_tags) {
   const TempDir store;
-  const TinyFamily family = TinyUniter();
   const ModelBundle start = MakeTinyBundle(store.path(), family);
   const auto learner = *LoadTrainable(start, {});
   const auto corpus = MadeUpPairs(family, 20);
@@ -41,31 +46,40 @@ TEST_CASE("matching costs what right and wrong pairs do one by one, in one pass 
   recipe.tasks.resize(1);
   recipe.tasks[0].objective = "matching";
   recipe.tasks[0].batch = kPairs;
+  recipe.tasks[0].wrong_tags = wrong_tags;
   const TaskSetting setting = {
       &recipe, &pairs, at::zeros({}), nullptr, nullptr, PretrainingHeads(nullptr), &start};
 
   // The pairs that its draws make.
   PairSampler sampler = SamplerOf(setting, 0);
   double sum = 0;
-  int64_t wrong = 0, told = 0;
+  int64_t wrong = 0, wrong_by_tags = 0, told = 0;
   for (const int64_t caption : DrawBatch(recipe.tasks[0], kNumber, &sampler).captions) {
     CaptionedPicture pair = {caption, corpus->picture_of(caption)};
+    int64_t tags_of = pair.second;
     Random random(RowSeed(SeedOfTask(setting, 0), RandomStream::kMismatches, kNumber, caption));
     if (random.Chance(0.5)) {
-      if (random.Chance(0.5)) {
+      if (wrong_tags > 0 && random.Chance(wrong_tags)) {
+        tags_of = sampler.WrongPicture(pair.first, &random);
+        ++wrong_by_tags;
+      } else if (random.Chance(0.5)) {
         pair.first = sampler.WrongCaption(pair.second, &random);
       } else {
-        pair.second = sampler.WrongPicture(pair.first, &random);
+        pair.second = tags_of = sampler.WrongPicture(pair.first, &random);
       }
     }
-    const bool matches = corpus->MayBeRight(pair.first, pair.second);
-    const double score = ScoreOf(pairs, pair);
+    const bool matches =
+        corpus->MayBeRight(pair.first, pair.second) &&
+        corpus->ReadPicture(tags_of)->tags == corpus->ReadPicture(pair.second)->tags;
+    const double score = ScoreOf(pairs, pair, tags_of);
     sum += std::log1p(std::exp(matches ? -score : score));
     told += (score > 0) == matches ? 1 : 0;
     wrong += matches ? 0 : 1;
   }
   REQUIRE(wrong > 0);
   REQUIRE(wrong < kPairs);
+  REQUIRE((wrong_by_tags > 0) == (wrong_tags > 0));
+  REQUIRE((wrong_by_tags < wrong) == (wrong_tags < 1));
 
   for (const int64_t pass_rows : {0, 30}) {
     recipe.pass_rows = pass_rows;
@@ -76,6 +90,14 @@ TEST_CASE("matching costs what right and wrong pairs do one by one, in one pass 
     REQUIRE(step->loss.value.item<double>() == Approx(sum / kPairs).epsilon(1e-4));
     REQUIRE(step->loss.first.item<double>() == Approx(static_cast<double>(told) / kPairs));
   }
+}
+
+TEST_CASE("matching costs what right and wrong pairs do one by one, in one pass or in several") {
+  RequireCostOfEach(TinyUniter(), 0);
+}
+
+TEST_CASE("a pair may be wrong by the tags of another picture, and of equal ones it is right") {
+  for (const double wrong_tags : {0.5, 1.0}) RequireCostOfEach(TinyOscar(), wrong_tags);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Runs by recipes of masked words, regions and scene text, and of matching.
 #include <algorithm>
+#include <climits>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +23,18 @@ constexpr char kSceneText[] = "lightningdot with scene text";
 TaskRecipe Masked(const std::string& objective, GlobalVector other_tower = GlobalVector::kNone) {
   TaskRecipe task = TaskOf(objective);
   task.other_tower = other_tower;
+  return task;
+}
+
+TaskRecipe WithTags() {
+  TaskRecipe task = Masked("mlm");
+  task.masks_tags = true;
+  return task;
+}
+
+TaskRecipe WrongByTags() {
+  TaskRecipe task = TaskOf("matching", 16);
+  task.wrong_tags = 1;
   return task;
 }
 
@@ -89,7 +102,9 @@ TEST_CASE("what is hidden is learnt, and the bundle is served and gone on from, 
       {"uniter", Masked("mrc_kl")},
       {"uniter", TaskOf("matching", 16)},
       {"oscar", Masked("mlm")},
+      {"oscar", WithTags()},
       {"oscar", Masked("mrc_kl")},
+      {"oscar", WrongByTags()},
   };
   // Few enough for a cross-encoder to know them by heart.
   constexpr int kPictures = 6;
@@ -124,7 +139,8 @@ TEST_CASE("a run of many tasks that was stopped ends in the bits of one that was
   std::vector<Run> runs = {{kSceneText,
                             {TaskOf("cmr"), CoMasked(), Masked("msm", GlobalVector::kAdd),
                              Masked("mrfr", GlobalVector::kMultiply)}},
-                           {"uniter", {TaskOf("matching"), Masked("mlm"), Masked("mrfr")}}};
+                           {"uniter", {TaskOf("matching"), Masked("mlm"), Masked("mrfr")}},
+                           {"oscar", {WrongByTags(), WithTags(), Masked("mrfr")}}};
   for (Run& run : runs) {
     INFO(run.family);
     for (TaskRecipe& task : run.tasks) {
@@ -229,6 +245,17 @@ TEST_CASE("what a network or a corpus lacks is refused before the first step, an
   REQUIRE(absl::StrContains(message("lightningdot", Masked("msm")), "--scene-text"));
   REQUIRE(absl::StrContains(message("lightningdot", CoMasked()), "leave co_mask out"));
   REQUIRE(absl::StrContains(message("lightningdot", TaskOf("matching")), "scores pairs"));
+  REQUIRE(absl::StrContains(message("uniter", WithTags()), "masks_tags of mlm needs a network"));
+  REQUIRE(absl::StrContains(message("uniter", WrongByTags()), "leave wrong_tags out"));
+
+  for (const TaskRecipe& task : {WithTags(), WrongByTags()}) {
+    RecipeFixture of("oscar", {task});
+    const auto bare = MadeUpPairs(of.family, 40, {INT_MAX, INT_MAX, true, /*with_tags=*/false});
+    of.job.learnt = bare.get();
+    const absl::Status status = of.Run().status();
+    REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+    REQUIRE(absl::StrContains(status.message(), "of 40 none has any; take a corpus with tags"));
+  }
 
   for (const TaskRecipe& task : {Masked("msm"), CoMasked()}) {
     RecipeFixture of(kSceneText, {task});

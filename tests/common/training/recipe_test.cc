@@ -57,7 +57,9 @@ TEST_CASE("a recipe without tasks, or with one that reads something else, is ref
 
 TEST_CASE("objectives of what is hidden have options of their own") {
   Recipe recipe = Sound();
-  recipe.tasks.resize(5);
+  recipe.tasks.resize(6);
+  recipe.tasks[5].objective = "mlm";
+  recipe.tasks[5].masks_tags = true;
   recipe.tasks[0].objective = "mlm";
   recipe.tasks[0].other_tower = GlobalVector::kAdd;
   recipe.tasks[0].word_table = WordTable::kText;
@@ -73,16 +75,21 @@ TEST_CASE("objectives of what is hidden have options of their own") {
   recipe.tasks[3].objective = "matching";
   recipe.tasks[3].wrong_share = 0.25;
   recipe.tasks[3].text_negatives = 0;
+  recipe.tasks[3].wrong_tags = 0.5;
   INFO(CheckRecipe(recipe).ToString());
   REQUIRE(CheckRecipe(recipe).ok());
 
   recipe.tasks[1].co_mask = true;
+  recipe.tasks[1].masks_tags = true;
+  recipe.tasks[0].wrong_tags = 1;
   recipe.tasks[2].word_table = WordTable::kText;
   recipe.tasks[2].counts_relatives = true;
   recipe.tasks[2].masked_words = "left";
   recipe.tasks[3].masked_share = 0.3;
   const std::string problems = Problems(recipe);
   REQUIRE(absl::StrContains(problems, "tasks.1.co_mask is set, but msm does not"));
+  REQUIRE(absl::StrContains(problems, "tasks.1.masks_tags is set, but msm does not"));
+  REQUIRE(absl::StrContains(problems, "tasks.0.wrong_tags is set, but mlm does not"));
   REQUIRE(absl::StrContains(problems, "tasks.2.word_table is set, but mrfr does not"));
   REQUIRE(absl::StrContains(problems, "tasks.2.counts_relatives is set, but mrfr does not"));
   REQUIRE(absl::StrContains(problems, "tasks.2.masked_words is set, but mrfr does not"));

@@ -53,6 +53,8 @@ class RegionsTest(cases.Case):
             lines = [json.loads(line) for line in file]
         self.assertEqual([line["path"] for line in lines], ["000000.npz", "000001.npz", "000002.npz"])
         self.assertEqual(len({line["captions"][0] for line in lines}), 3)
+        for line in lines:
+            self.assertEqual(line["tags"], line["captions"][0].split()[1:3])
 
     def test_equal_arguments_make_equal_files(self):
         other = os.path.join(self.folder, "other")

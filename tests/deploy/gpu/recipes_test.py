@@ -51,7 +51,8 @@ class LearnTest(cases.Case):
         jobs.ROOT = random_models.ROOT = recipes.ROOT = self.folder
         jobs.made_up_regions.write = lambda folder, items: os.makedirs(folder)
         self.write("loadtest/baseline/base.json",
-                   b'{"transformer": {"layer_count": 12}, "embedding": {"dimension": 768}, "cross_encoder": {}}')
+                   b'{"transformer": {"layer_count": 12}, "embedding": {"dimension": 768}, "cross_encoder": {},'
+                   b' "tokenizer": {"max_token_count": 70}}')
         for name in recipes.RECIPES:
             self.write(f"services/trainer/recipes/{name}.yaml", RECIPE.encode())
         for name, text in (("sightlinectl/sightlinectl", CONTROL), ("trainer/trainer", TRAINER)):
@@ -77,6 +78,8 @@ class LearnTest(cases.Case):
         self.assertTrue(held)
         self.assertEqual(len(re.findall(r"--start " + MODEL + r" --steps 100 --device cuda\n", text)), 8)
         self.assertRegex(text, r"--corpus regions:\S+/2000.regions")
+        with open(os.path.join(self.folder, "out/learn/store.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["tags"], {"max_token_count": 70, "token_type": 1})
         self.assertIn("learning, retrieve_fast_joint, bfloat16: 6000.00 ms, hinge 0.300 to 0.200, "
                       "pairwise 0.700 to 0.690", text)
         self.assertEqual(result["runs"][2]["losses"], {"mlm": [10.1, 4.0], "matching": [0.7, 0.69]})

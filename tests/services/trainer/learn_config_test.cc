@@ -48,7 +48,8 @@ tasks:
   - {objective: mlm, batch_rows: 4096, other_tower: add, word_table: text, co_mask: true,
      masked_words: left right}
   - {objective: mrfr, masked_share: 0.3, other_tower: multiply}
-  - {objective: matching, wrong_share: 0.25, text_negatives: 0}
+  - {objective: matching, wrong_share: 0.25, text_negatives: 0, wrong_tags: 0.5}
+  - {objective: mlm, masks_tags: true}
 accumulation: 6
 rate: {peak: 1.0e-4, warmup_steps: 7, decay: linear}
 adamw: {beta2: 0.999, decays: by_name}
@@ -69,7 +70,7 @@ precision: bfloat16
   REQUIRE(recipe.seed == 3);
   REQUIRE(recipe.order == TaskOrder::kInTurn);
   REQUIRE(recipe.steps == 700);
-  REQUIRE(recipe.tasks.size() == 5);
+  REQUIRE(recipe.tasks.size() == 6);
   REQUIRE(recipe.tasks[0].margin == 0.2);
   REQUIRE(recipe.tasks[0].reduction == BatchReduction::kSum);
   REQUIRE(recipe.tasks[0].batch == 12);
@@ -86,6 +87,9 @@ precision: bfloat16
   REQUIRE(recipe.tasks[3].masked_share == 0.3);
   REQUIRE(recipe.tasks[3].other_tower == GlobalVector::kMultiply);
   REQUIRE(recipe.tasks[4].wrong_share == 0.25);
+  REQUIRE(recipe.tasks[4].wrong_tags == 0.5);
+  REQUIRE(!recipe.tasks[2].masks_tags);
+  REQUIRE(recipe.tasks[5].masks_tags);
   REQUIRE(recipe.accumulation == 6);
   REQUIRE(recipe.rate.warmup_steps == 7);
   REQUIRE(recipe.adamw.decays == DecayRule::kByName);
@@ -290,13 +294,17 @@ TEST_CASE("of wrong pairs a recipe has as many, and on the sides, that its paper
   const TaskRecipe m3p = PaperRecipe("m3p.yaml").tasks[0];
   REQUIRE(m3p.candidates == 4);
   REQUIRE(m3p.sides == WrongSides::kByProblem);
-  for (const char* name : {"oscar_pretrain.yaml", "uniter_pretrain.yaml"}) {
-    for (const TaskRecipe& task : PaperRecipe(name).tasks) {
-      if (task.objective != "matching") continue;
-      REQUIRE(task.wrong_share == 0.5);
-      REQUIRE(task.text_negatives == 0);
-    }
-  }
+  const TaskRecipe matching = PaperRecipe("uniter_pretrain.yaml").tasks[0];
+  REQUIRE(matching.wrong_share == 0.5);
+  REQUIRE(matching.text_negatives == 0);
+}
+
+TEST_CASE("tags are words to OSCAR, and what it makes pairs wrong by") {
+  const Recipe oscar = PaperRecipe("oscar_pretrain.yaml");
+  REQUIRE(oscar.tasks[0].masks_tags);
+  REQUIRE(oscar.tasks[0].masked_share == 0.15);
+  REQUIRE(oscar.tasks[1].wrong_share == 0.5);
+  REQUIRE(oscar.tasks[1].wrong_tags == 1);
 }
 
 TEST_CASE("long captions are left out of what those learn from whose papers do so") {

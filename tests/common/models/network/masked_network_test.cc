@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -121,6 +122,35 @@ TEST_CASE("rows of regions and of the words behind them lie where they are said 
   for (int i = 0; i < kItems; ++i) {
     const int64_t end = i + 1 < kItems ? images.text[i + 1] : images.rows.size(0);
     REQUIRE(images.ids[i] + static_cast<int64_t>(towers.images[i].ids.size()) == end);
+  }
+}
+
+TEST_CASE("tags lie behind the text, as many as it leaves room for, and then a separator") {
+  const at::NoGradGuard no_grad;
+  Fixture of(TinyOscar());
+  REQUIRE(of.network->reads_tags());
+  REQUIRE_FALSE(Fixture(TinyUniter()).network->reads_tags());
+  constexpr int64_t kPositions = 16;  // of text and tags
+  const int32_t word = of.texts[0][1], end = of.texts[0].back();
+  ImageNumbers image = of.images[2];
+  image.ids = {word, word, word, end};
+  ImageNumbers bare = image;
+  bare.ids = {end};
+  for (int64_t length = 2; length <= kPositions + 1; ++length) {
+    std::vector<int32_t> text(length, word);
+    text.front() = of.texts[0].front();
+    text.back() = end;
+    const int64_t kept = std::clamp<int64_t>(kPositions - length - 1, 0, 3);
+    INFO("a text of " << length);
+    REQUIRE(of.network->TagsReadBeside(image, length) == kept);
+    REQUIRE(of.network->TagsReadBeside(bare, length) == 0);
+    const std::vector<TokenSpan> texts(2, TokenSpan(text));
+    const LastRows last = of.network->PairRows(texts, {{&bare, {}}, {&image, {}}}, {});
+    REQUIRE(last.text[1] == length + bare.regions.count);
+    REQUIRE(last.ids[1] == last.text[1] + length);
+    const int64_t separator = length < kPositions ? 1 : 0;
+    REQUIRE(last.regions[1] == last.ids[1] + kept + separator);
+    REQUIRE(last.rows.size(0) == last.regions[1] + image.regions.count);
   }
 }
 
