@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/checksum.h"
@@ -23,14 +25,23 @@ absl::StatusOr<bool> IsThere(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<ModelBundle> OpenNamedBundle(const std::string& store, const std::string& name) {
-  if (IsSha256Hex(name)) {
-    const std::string directory = ModelDirectory(store, name);
-    ASSIGN_OR_RETURN(const bool there, IsThere(directory));
-    if (there) return OpenModelBundle(directory, /*verify_checksums=*/true);
-    return absl::NotFoundError(absl::StrCat("the store ", store, " has no model bundle ", name,
-                                            "; is it another store's?"));
+absl::StatusOr<ModelBundle> OpenStoredBundle(const std::string& store, const std::string& id,
+                                             bool verify_checksums) {
+  const std::string directory = ModelDirectory(store, id);
+  ASSIGN_OR_RETURN(const bool there, IsThere(directory));
+  if (there) return OpenModelBundle(directory, verify_checksums);
+  ASSIGN_OR_RETURN(const bool is_anything, IsThere(store));
+  std::error_code error;
+  if (is_anything && !std::filesystem::is_directory(store, error)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the store ", store, " is no folder; give the one that has models/"));
   }
+  return absl::NotFoundError(
+      absl::StrCat("the store ", store, " has no model bundle ", id, "; is it another store's?"));
+}
+
+absl::StatusOr<ModelBundle> OpenNamedBundle(const std::string& store, const std::string& name) {
+  if (IsSha256Hex(name)) return OpenStoredBundle(store, name, /*verify_checksums=*/true);
   ASSIGN_OR_RETURN(const bool there, IsThere(name));
   if (there) return OpenBundleFolder(name, /*verify_checksums=*/true);
   return absl::NotFoundError(absl::StrCat("'", name,

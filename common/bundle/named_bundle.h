@@ -9,8 +9,13 @@
 
 namespace sightline {
 
+// The bundle of that id in `store`.  NotFound, which names the two, if it is not there, and
+// InvalidArgument for a store that is no folder; else errors as FileError and OpenModelBundle.
+absl::StatusOr<ModelBundle> OpenStoredBundle(const std::string& store, const std::string& id,
+                                             bool verify_checksums);
+
 // The bundle of that id in `store`, or, where `name` is no id, the one in a folder of that name.
-// Its checksums hold.  NotFound if there is neither; else errors as FileError and OpenModelBundle.
+// Its checksums hold.  NotFound if there is neither; else errors as OpenStoredBundle.
 absl::StatusOr<ModelBundle> OpenNamedBundle(const std::string& store, const std::string& name);
 
 }  // namespace sightline

@@ -10,7 +10,7 @@
 namespace sightline {
 namespace {
 
-// What of a corpus a network cannot read, of which the first are named.
+// What cannot be read, of which the first are named.
 class Unreadable {
  public:
   void Add(std::string problem) {
@@ -18,17 +18,27 @@ class Unreadable {
     if (problems_.size() < kMostNamed) problems_.push_back(std::move(problem));
   }
 
-  // InvalidArgument if there is any, of `all` that are `what`.
-  absl::Status Refusal(int64_t all, absl::string_view what) const {
-    if (count_ == 0) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("the network cannot read ", count_, " of ", all, " ", what,
-                     "; leave them out, or take another model: ", absl::StrJoin(problems_, "; "),
-                     count_ > static_cast<int64_t>(kMostNamed) ? "; ..." : ""));
+  // InvalidArgument if there is any, of `all` that are `what`: the network cannot read them.
+  absl::Status RefusedByNetwork(int64_t all, absl::string_view what) const {
+    return Refusal(absl::StrCat("the network cannot read ", count_, " of ", all, " ", what,
+                                "; leave them out, or take another model"));
+  }
+  // Likewise: whatever network is to read them.
+  absl::Status RefusedByCorpus(int64_t all, absl::string_view what) const {
+    return Refusal(absl::StrCat(count_, " of ", all, " ", what,
+                                " cannot be had from their corpus; leave them out, or make its "
+                                "files anew"));
   }
 
  private:
   static constexpr size_t kMostNamed = 10;
+
+  absl::Status Refusal(absl::string_view what) const {
+    if (count_ == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": ", absl::StrJoin(problems_, "; "),
+                     count_ > static_cast<int64_t>(kMostNamed) ? "; ..." : ""));
+  }
 
   int64_t count_ = 0;
   std::vector<std::string> problems_;
@@ -49,7 +59,7 @@ absl::Status LearntPairs::ReadCaptions() {
                                 corpus_.item_id(corpus_.picture_of(i)), ": ",
                                 tokens.status().message()));
   }
-  return unreadable.Refusal(corpus_.caption_count(), "captions");
+  return unreadable.RefusedByNetwork(corpus_.caption_count(), "captions");
 }
 
 absl::StatusOr<ImageNumbers> LearntPairs::ReadImage(int64_t picture) const {
@@ -65,7 +75,7 @@ absl::StatusOr<ImageNumbers> LearntPairs::Read(int64_t picture, const ImageInput
 }
 
 absl::Status LearntPairs::ReadPictures(const CallContext& call) {
-  Unreadable unreadable;
+  Unreadable for_all, for_network;
   for (int64_t i = 0; i < corpus_.picture_count(); ++i) {
     RETURN_IF_ERROR(call.Check("read the pictures"));
     const absl::StatusOr<ImageInput> input = corpus_.ReadPicture(i);
@@ -81,9 +91,10 @@ absl::Status LearntPairs::ReadPictures(const CallContext& call) {
       continue;
     }
     sizes_.emplace_back();
-    unreadable.Add(std::string(read.status().message()));
+    (input.ok() ? for_network : for_all).Add(std::string(read.status().message()));
   }
-  return unreadable.Refusal(corpus_.picture_count(), "pictures");
+  RETURN_IF_ERROR(for_all.RefusedByCorpus(corpus_.picture_count(), "pictures"));
+  return for_network.RefusedByNetwork(corpus_.picture_count(), "pictures");
 }
 
 }  // namespace sightline

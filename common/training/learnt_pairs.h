@@ -27,8 +27,9 @@ class LearntPairs {
   // some with their pictures.
   absl::Status ReadCaptions();
   // Reads every picture once, so that none ends a run that has learnt for hours, and before
-  // image_rows() and what follows it is asked for.  InvalidArgument for pictures that the network
-  // cannot read, naming some; DataLoss and Unavailable as PairCorpus::ReadPicture; else the call's.
+  // image_rows() and what follows it is asked for.  InvalidArgument for pictures that their corpus
+  // has but damaged, or that the network cannot read, naming some; DataLoss and Unavailable as
+  // PairCorpus::ReadPicture; else the call's.
   absl::Status ReadPictures(const CallContext& call);
 
   const PairCorpus& corpus() const { return corpus_; }

@@ -26,6 +26,11 @@ void CheckRate(const std::string& rate_name, const RateOptions& rate, OptionChec
                    absl::StrCat(rate_name,
                                 ".warmup_steps is 0, but with decay inverse_root the rate "
                                 "falls from where they end"));
+  const bool ends_at_share = rate.decay == DecayShape::kCosine || rate.decay == DecayShape::kLinear;
+  checker->Require(
+      ends_at_share || rate.final_share == 0 || rate.final_share == RateOptions().final_share,
+      absl::StrCat(rate_name, ".final_share is ", rate.final_share,
+                   ", but only decays cosine and linear end at a share of the peak"));
   const std::string name = rate_name + ".drop_every";
   if (rate.decay == DecayShape::kStep) {
     checker->Require(rate.drop_every > 0,

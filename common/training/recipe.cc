@@ -189,11 +189,11 @@ void CheckTask(const std::string& prefix, const TaskRecipe& task, const MiningOp
 
 ObjectiveOptions OptionsOf(const Objective& objective, const TaskRecipe& task) {
   ObjectiveOptions options = objective.defaults;
-  if (task.margin >= 0) options.margin = task.margin;
-  if (task.temperature >= 0) options.temperature = task.temperature;
-  options.wrong_pairs = task.wrong_pairs;
-  options.classes = task.classes;
-  options.reduction = task.reduction;
+  if (objective.reads_margin && task.margin >= 0) options.margin = task.margin;
+  if (objective.reads_temperature && task.temperature >= 0) options.temperature = task.temperature;
+  if (objective.reads_wrong_pairs) options.wrong_pairs = task.wrong_pairs;
+  if (objective.reads_classes) options.classes = task.classes;
+  if (objective.reads_reduction) options.reduction = task.reduction;
   return options;
 }
 

@@ -9,7 +9,7 @@
 
 namespace sightline {
 
-// The paper's, but for what the task says.
+// The paper's, but for what the task says of what the objective looks at.
 ObjectiveOptions OptionsOf(const Objective& objective, const TaskRecipe& task);
 
 // Whether it is of problems, rather than of a batch each of whose texts is compared with all of its

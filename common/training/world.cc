@@ -46,10 +46,15 @@ std::shared_ptr<::gloo::transport::Device> DeviceFor(const TrainingWorldOptions&
   return c10d::ProcessGroupGloo::createDefaultDevice();
 }
 
+// Whether this process is the one at which the others meet.
+bool KeepsStore(const TrainingWorldOptions& options) {
+  return options.rank == 0 && !options.launcher_keeps_store;
+}
+
 c10::intrusive_ptr<c10d::Store> Meet(const TrainingWorldOptions& options) {
   c10d::TCPStoreOptions of_store;
   of_store.port = static_cast<std::uint16_t>(options.port);
-  of_store.isServer = options.rank == 0 && !options.launcher_keeps_store;
+  of_store.isServer = KeepsStore(options);
   // Who is missing, gloo finds out, and in one time rather than two.
   of_store.waitWorkers = false;
   of_store.timeout = absl::ToChronoMilliseconds(options.timeout);
@@ -104,10 +109,15 @@ absl::StatusOr<std::unique_ptr<TrainingWorld>> TrainingWorld::Join(
   std::unique_ptr<TrainingWorld> world = absl::WrapUnique(new TrainingWorld(options, device));
   if (options.size == 1) return world;
   world->group_ = std::make_unique<Group>();
-  const std::string thrown = Thrown([&] {
-    world->group_->store = Meet(options);
-    world->group_->gloo = GlooOf(world->group_->store, options);
-  });
+  std::string thrown = Thrown([&] { world->group_->store = Meet(options); });
+  if (!thrown.empty() && KeepsStore(options)) {
+    return absl::UnavailableError(absl::StrCat(
+        "process 0 of ", options.size, " cannot wait for the others at port ", options.port, ": ",
+        thrown, "; if another program has that port, give all of them another MASTER_PORT"));
+  }
+  if (thrown.empty()) {
+    thrown = Thrown([&] { world->group_->gloo = GlooOf(world->group_->store, options); });
+  }
   if (thrown.empty()) return world;
   return absl::UnavailableError(absl::StrCat(
       "process ", options.rank, " of ", options.size, " did not meet the others at ", options.host,

@@ -167,6 +167,7 @@ def main() -> int:
     parser.add_argument("--cpu-only", action="store_true")
     arguments = parser.parse_args()
     try:
+        os.makedirs(arguments.out, exist_ok=True)
         part = Part(arguments.part, arguments.bin, arguments.out, arguments.cpu_only)
     except OSError as error:
         print(f"check: {arguments.part}: {error}", file=sys.stderr)

@@ -7,10 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/types/optional.h"
+#include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
 #include "common/bundle/model_bundle.h"
+#include "common/bundle/named_bundle.h"
 #include "common/dataset/caption_rule.h"
 #include "common/dataset/open_corpus.h"
 #include "common/evaluation/questions.h"
@@ -27,12 +29,15 @@ constexpr char kTrainingSetFile[] = "cache.container";
 constexpr int64_t kMaxQuestionsBytes = int64_t{64} << 20;
 
 struct WordsFlags {
-  std::string model, vocabulary, set, unseen, json;
+  std::string model, store, vocabulary, set, unseen, json;
   std::vector<std::string> corpora, languages;
   bool cased = false;
 
   void Define(Flags* flags) {
-    flags->String("model", "BUNDLE", "a model's folder, whose tokenizer tells words apart", &model);
+    flags->String("model", "MODEL",
+                  "a bundle's id in --store, or its folder: its tokenizer tells words apart",
+                  &model);
+    flags->String("store", "DIR", "whose models/ has the bundle", &store);
     flags->String("vocabulary", "FILE", "or a vocab.txt of WordPiece; default: that of the set",
                   &vocabulary);
     flags->Switch("cased", "case and accents count for that vocabulary", &cased);
@@ -55,7 +60,11 @@ struct WordsFlags {
       return "--model says how words are told apart; leave out --vocabulary and --cased";
     }
     if (model.empty() && vocabulary.empty() && set.empty()) {
-      return "give --model BUNDLE or --vocabulary FILE";
+      return "give --model MODEL or --vocabulary FILE";
+    }
+    if (!store.empty() && model.empty()) return "--store is for a --model by its id";
+    if (store.empty() && IsSha256Hex(model)) {
+      return "--model is an id: --store has to say in which store";
     }
     if (!set.empty() && !corpora.empty()) return "--set and --corpus say the same; give one";
     if (corpora.empty() && !languages.empty()) return "--languages are of --corpus; give that";
@@ -68,8 +77,7 @@ struct WordsFlags {
 
 absl::StatusOr<WordTokenizer> OpenTokenizer(const WordsFlags& flags) {
   if (!flags.model.empty()) {
-    ASSIGN_OR_RETURN(const ModelBundle bundle,
-                     OpenBundleFolder(flags.model, /*verify_checksums=*/false));
+    ASSIGN_OR_RETURN(const ModelBundle bundle, OpenNamedBundle(flags.store, flags.model));
     return WordTokenizer::OfBundle(bundle);
   }
   const std::string own = JoinPath(flags.set, kVocabularyFile);
@@ -151,8 +159,14 @@ class WordsRun {
   }
 
   absl::Status AddSet(ShownWords* shown) const {
-    ASSIGN_OR_RETURN(const std::unique_ptr<TrainingSet> set,
-                     TrainingSet::Open(JoinPath(flags_.set, kTrainingSetFile)));
+    const std::string path = JoinPath(flags_.set, kTrainingSetFile);
+    if (!FileExists(path) && FileExists(JoinPath(flags_.set, kVocabularyFile))) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          flags_.set,
+          " has a vocabulary alone, as of a model that reads regions; give the corpora "
+          "that it learnt from as --corpus in place of --set, and this as --vocabulary"));
+    }
+    ASSIGN_OR_RETURN(const std::unique_ptr<TrainingSet> set, TrainingSet::Open(path));
     return Within(flags_.set, shown->AddSet(*set, tokenizer_));
   }
 

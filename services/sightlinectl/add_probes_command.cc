@@ -6,8 +6,8 @@
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
-#include "common/bundle/layout.h"
 #include "common/bundle/model_probes.h"
+#include "common/bundle/named_bundle.h"
 #include "common/config/table.h"
 #include "services/sightlinectl/stored_probes.h"
 
@@ -21,9 +21,8 @@ struct Arguments {
 };
 
 absl::StatusOr<ModelBundle> AddProbes(Arguments arguments, const Console& console) {
-  ASSIGN_OR_RETURN(const ModelBundle model,
-                   OpenModelBundle(ModelDirectory(arguments.store, arguments.model),
-                                   /*verify_checksums=*/false));
+  ASSIGN_OR_RETURN(const ModelBundle model, OpenStoredBundle(arguments.store, arguments.model,
+                                                             /*verify_checksums=*/false));
   if (HasProbes(model.manifest) && !arguments.replace) {
     return absl::FailedPreconditionError(
         absl::StrCat("model ", model.id, " has probes already; --replace takes others"));

@@ -14,8 +14,8 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
-#include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
+#include "common/bundle/named_bundle.h"
 #include "common/models/inference.h"
 #include "common/models/precision/calibrate.h"
 #include "common/models/precision/report.h"
@@ -82,8 +82,7 @@ absl::StatusOr<ModelBundle> OpenBundle(const Arguments& arguments) {
   if (!arguments.bundle.empty()) {
     return OpenBundleFolder(arguments.bundle, /*verify_checksums=*/false);
   }
-  return OpenModelBundle(ModelDirectory(arguments.store, arguments.model),
-                         /*verify_checksums=*/false);
+  return OpenStoredBundle(arguments.store, arguments.model, /*verify_checksums=*/false);
 }
 
 // Before minutes are spent on what then has no place.

@@ -15,9 +15,9 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/feature_dtype.h"
 #include "common/bundle/generation.h"
-#include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
 #include "common/bundle/model_probes.h"
+#include "common/bundle/named_bundle.h"
 #include "common/bundle/publication.h"
 #include "common/bundle/rerankers.h"
 #include "common/bundle/vector_dtype.h"
@@ -42,9 +42,8 @@ std::string ModelText(const std::string& id,
   return absl::StrCat("model bundle ", id, "\n", AlignedLines(lines), files.ToString(2));
 }
 
-absl::StatusOr<std::string> DescribeModel(const std::string& directory,
+absl::StatusOr<std::string> DescribeModel(const ModelBundle& bundle,
                                           const DescribeOptions& options) {
-  ASSIGN_OR_RETURN(const ModelBundle bundle, OpenModelBundle(directory, options.verify));
   const bundle::v1::ModelBundleManifest& manifest = bundle.manifest;
   std::vector<std::pair<std::string, std::string>> lines = ModelLines(manifest);
   std::string tensors;
@@ -272,7 +271,10 @@ absl::StatusOr<std::string> DescribeId(const std::string& id, const DescribeOpti
         "verify` compares all, and `sightlinectl fetch` brings it into one");
   }
   if (!IsSha256Hex(id)) return DescribeNamed(id, options);
-  if (!place.is_remote()) return DescribeModel(ModelDirectory(place.folder, id), options);
+  if (!place.is_remote()) {
+    ASSIGN_OR_RETURN(const ModelBundle bundle, OpenStoredBundle(place.folder, id, options.verify));
+    return DescribeModel(bundle, options);
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<ObjectStore> store, place.OpenObjectStore());
   return DescribeRemoteModel(store.get(), id);
 }
@@ -286,9 +288,11 @@ absl::StatusOr<std::string> Describe(const std::string& target, const DescribeOp
     if (!std::filesystem::is_directory(path, error)) {
       return DescribeFile(path.string(), options.verify);
     }
-    return IsSha256Hex(path.filename().string())
-               ? DescribeModel(path.string(), options)
-               : DescribeGenerationFolder(path.string(), options.verify);
+    if (!IsSha256Hex(path.filename().string())) {
+      return DescribeGenerationFolder(path.string(), options.verify);
+    }
+    ASSIGN_OR_RETURN(const ModelBundle bundle, OpenModelBundle(path.string(), options.verify));
+    return DescribeModel(bundle, options);
   }
   if (options.place.is_empty()) {
     return absl::NotFoundError(absl::StrCat("there is no file or folder '", target,

@@ -103,8 +103,7 @@ absl::StatusOr<LearnConfig> ReadLearnConfig(ConfigFile* file, const LearnOverrid
   config.longest_caption =
       static_cast<int>(root.Int("longest_caption", 0, 0, limits::kMaxTextBytes));
   config.description = root.String("description", "");
-  const std::string device = root.String("device", config.device);
-  config.device = overrides.device.empty() ? device : overrides.device;
+  config.device = DeviceName(root, overrides.device, config.device);
   const int64_t cores = std::max(UsableCores() / overrides.local_processes, 1);
   config.threads = static_cast<int>(
       overrides.threads.value_or(root.Int("threads", cores, 1, limits::kMaxThreads)));

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace sightline {
 
@@ -47,6 +50,20 @@ std::string RequiredValue(ConfigReader root, absl::string_view key, const std::s
     root.AddProblem(key, absl::StrCat("is required, here or as the flag --", key));
   }
   return value;
+}
+
+std::string DeviceName(ConfigReader root, const std::string& flag, const std::string& usual) {
+  const std::string of_file = root.String("device", usual);
+  const std::string& name = flag.empty() ? of_file : flag;
+  absl::string_view number = name;
+  int gpu = 0;
+  const bool numbered =
+      absl::ConsumePrefix(&number, "cuda:") && absl::SimpleAtoi(number, &gpu) && gpu >= 0;
+  if (name != "auto" && name != "cpu" && name != "cuda" && !numbered) {
+    root.AddProblem("device", absl::StrCat(flag.empty() ? "" : "(as the flag --device) ", "'", name,
+                                           "' is none of auto, cpu, cuda and cuda:N"));
+  }
+  return name;
 }
 
 absl::Status JoinedProblems(const absl::Status& a, const absl::Status& b) {

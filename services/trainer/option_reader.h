@@ -33,6 +33,10 @@ class OptionReader : public OptionVisitor {
 // A path, or the like, that file or flag must give.
 std::string RequiredValue(ConfigReader root, absl::string_view key, const std::string& flag);
 
+// What `device` names, of file or flag: auto, cpu, cuda or cuda:N; whether there is such a one, the
+// run finds out.
+std::string DeviceName(ConfigReader root, const std::string& flag, const std::string& usual);
+
 // Both at once, if both have something to say.
 absl::Status JoinedProblems(const absl::Status& a, const absl::Status& b);
 

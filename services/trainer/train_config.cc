@@ -49,7 +49,7 @@ absl::StatusOr<TrainConfig> ReadTrainConfig(ConfigFile* file, const TrainOverrid
   config.start = BundleId(root, "start", overrides.start);
   config.retriever = BundleId(root, "retriever", overrides.retriever);
   config.description = root.String("description", "");
-  config.device = FlagOr(overrides.device, root.String("device", config.device));
+  config.device = DeviceName(root, overrides.device, config.device);
   config.threads = static_cast<int>(
       overrides.threads.value_or(root.Int("threads", UsableCores(), 1, limits::kMaxThreads)));
   config.checkpoint_every = root.Duration("checkpoint_every", config.checkpoint_every,

@@ -9,6 +9,7 @@
 #include "common/base/status_macros.h"
 #include "common/bundle/layout.h"
 #include "common/bundle/model_bundle.h"
+#include "common/bundle/named_bundle.h"
 #include "services/trainer/model_config.h"
 #include "services/trainer/prepared_folder.h"
 #include "services/trainer/run_log.h"
@@ -20,8 +21,7 @@ namespace {
 absl::StatusOr<std::unique_ptr<ModelBundle>> OpenEarlier(const std::string& store,
                                                          const std::string& id) {
   if (id.empty()) return nullptr;
-  ASSIGN_OR_RETURN(ModelBundle bundle,
-                   OpenModelBundle(ModelDirectory(store, id), /*verify_checksums=*/true));
+  ASSIGN_OR_RETURN(ModelBundle bundle, OpenStoredBundle(store, id, /*verify_checksums=*/true));
   return std::make_unique<ModelBundle>(std::move(bundle));
 }
 

@@ -36,6 +36,13 @@ TEST_CASE("what is neither in the store nor a folder is told as that") {
   const absl::Status no_id = OpenNamedBundle(store.path(), id).status();
   REQUIRE(absl::IsNotFound(no_id));
   REQUIRE(absl::StrContains(no_id.message(), "has no model bundle " + id));
+  for (const bool verify : {false, true}) {
+    REQUIRE(OpenStoredBundle(store.path(), id, verify).status() == no_id);
+  }
+  REQUIRE(WriteFileAtomically(store.File("file"), "x").ok());
+  const absl::Status file = OpenNamedBundle(store.File("file"), id).status();
+  REQUIRE(absl::IsInvalidArgument(file));
+  REQUIRE(absl::StrContains(file.message(), "file is no folder; give the one that has models/"));
   const absl::Status no_folder = OpenNamedBundle(store.path(), "deadbeef").status();
   REQUIRE(absl::IsNotFound(no_folder));
   REQUIRE(absl::StrContains(no_folder.message(), "'deadbeef' is no folder that is there"));

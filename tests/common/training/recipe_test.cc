@@ -102,6 +102,28 @@ TEST_CASE("objectives of what is hidden have options of their own") {
   REQUIRE(absl::StrContains(Problems(recipe), "tasks.1.wrong_share is set, but pairwise does not"));
 }
 
+TEST_CASE("what an objective does not look at is told once") {
+  Recipe recipe = Sound();
+  recipe.tasks[0].objective = "cmr";
+  recipe.tasks[0].reduction = BatchReduction::kSum;
+  const std::string problems = Problems(recipe);
+  const size_t told = problems.find("reduction");
+  REQUIRE(told != std::string::npos);
+  REQUIRE(problems.find("reduction", told + 1) == std::string::npos);
+}
+
+TEST_CASE("only a decay that ends at a share of the peak is told one") {
+  Recipe recipe = Sound();
+  recipe.rate = {1e-4, 10, DecayShape::kInverseRoot, 0.3};
+  REQUIRE(absl::StrContains(Problems(recipe), "rate.final_share is 0.3, but only decays cosine"));
+  for (const double share : {0.0, RateOptions().final_share}) {
+    recipe.rate.final_share = share;
+    REQUIRE(CheckRecipe(recipe).ok());
+  }
+  recipe.rate = {1e-4, 10, DecayShape::kLinear, 0.3};
+  REQUIRE(CheckRecipe(recipe).ok());
+}
+
 TEST_CASE("a batch is of a number of pairs or of a number of rows, and of problems of a number") {
   Recipe recipe = Sound();
   recipe.tasks[0].batch_rows = 4096;

@@ -1,6 +1,9 @@
 #include "common/training/world.h"
 
 #include <ATen/ATen.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <future>
 #include <string>
@@ -8,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/base/descriptor.h"
 #include "common/base/status_macros.h"
 #include "tests/common/training/in_worlds.h"
 #include "tests/support/catch.h"
@@ -169,6 +173,23 @@ TEST_CASE("processes that do not come are waited for as long as is said, and no 
     REQUIRE(absl::StrContains(status.message(), absl::StrCat("127.0.0.1:", alone.port)));
     REQUIRE(absl::StrContains(status.message(), "within 1s"));
   }
+}
+
+TEST_CASE("a port that another program has is told by the process that was to wait there") {
+  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  socklen_t length = sizeof(address);
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  REQUIRE(::bind(socket.get(), any, length) == 0);
+  REQUIRE(::listen(socket.get(), 1) == 0);
+  REQUIRE(::getsockname(socket.get(), any, &length) == 0);
+  TrainingWorldOptions first = OptionsOfWorld(2, absl::Minutes(10))[0];
+  first.port = ntohs(address.sin_port);
+  const absl::Status status = TrainingWorld::Join(first).status();
+  REQUIRE(status.code() == absl::StatusCode::kUnavailable);
+  REQUIRE(absl::StrContains(status.message(),
+                            absl::StrCat("cannot wait for the others at port ", first.port)));
 }
 
 TEST_CASE("numbers that no world has are refused") {

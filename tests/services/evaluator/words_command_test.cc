@@ -74,7 +74,7 @@ class Rig {
   }
 
   void Put(const std::string& name, const std::string& content) const {
-    REQUIRE(MakeDirectories(dir_.File("c")).ok());
+    for (const char* folder : {"c", "regions"}) REQUIRE(MakeDirectories(dir_.File(folder)).ok());
     REQUIRE(WriteFileAtomically(dir_.File(name), content).ok());
   }
   std::string Path(const std::string& name) const { return dir_.File(name); }
@@ -244,7 +244,11 @@ TEST_CASE("files that are not there or do not belong together are exit status 1"
     return ran.err;
   };
   REQUIRE_THAT(problem({"--vocabulary", rig.Path("none"), "a"}), Contains("NOT_FOUND"));
-  REQUIRE_THAT(problem({"--model", rig.Path("none"), "a"}), Contains("NOT_FOUND"));
+  REQUIRE_THAT(problem({"--model", rig.Path("none"), "a"}),
+               Contains("NOT_FOUND") && Contains("none' is no folder that is there"));
+  const std::string id(64, 'a');
+  REQUIRE_THAT(problem({"--model", id, "--store", rig.path(), "a"}),
+               Contains("has no model bundle " + id));
   REQUIRE_THAT(problem({"--set", rig.Path("c"), "a"}), Contains("vocab.txt"));
   rig.Put("other", std::string(kVocabulary) + "more\n");
   REQUIRE_THAT(problem({"--vocabulary", rig.Path("other"), "--set", rig.path(), "a"}),
@@ -254,6 +258,9 @@ TEST_CASE("files that are not there or do not belong together are exit status 1"
   rig.Put("questions", "{}");
   REQUIRE_THAT(problem({"--set", rig.path(), "--unseen", rig.Path("questions")}),
                Contains("line 1: \"query\" is missing"));
+  rig.Put("regions/vocab.txt", kVocabulary);
+  REQUIRE_THAT(problem({"--set", rig.Path("regions"), "a"}),
+               Contains("has a vocabulary alone") && Contains("--corpus in place of --set"));
   rig.Put("cache.container", "nonsense");
   REQUIRE_THAT(problem({"--set", rig.path(), "a"}), Contains("cache.container"));
 }
@@ -266,10 +273,12 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
     REQUIRE_THAT(ran.err, Contains(text) && Contains("usage: evaluator words"));
   };
   refused({"--set", "s"}, "give words, or --unseen");
-  refused({"a"}, "give --model BUNDLE or --vocabulary FILE");
-  refused({"--corpus", "folder:f", "a"}, "give --model BUNDLE or --vocabulary FILE");
+  refused({"a"}, "give --model MODEL or --vocabulary FILE");
+  refused({"--corpus", "folder:f", "a"}, "give --model MODEL or --vocabulary FILE");
   refused({"--model", "m", "--vocabulary", "v", "a"}, "leave out --vocabulary");
   refused({"--model", "m", "--cased", "a"}, "leave out --vocabulary and --cased");
+  refused({"--vocabulary", "v", "--store", "s", "a"}, "--store is for a --model by its id");
+  refused({"--model", std::string(64, 'a'), "a"}, "--store has to say in which store");
   refused({"--set", "s", "--corpus", "folder:f", "a"}, "--set and --corpus say the same");
   refused({"--set", "s", "--languages", "en", "a"}, "--languages are of --corpus");
   refused({"--vocabulary", "v", "--unseen", "q"}, "--unseen: give --set or --corpus");

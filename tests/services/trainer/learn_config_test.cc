@@ -299,6 +299,19 @@ TEST_CASE("of wrong pairs a recipe has as many, and on the sides, that its paper
   REQUIRE(matching.text_negatives == 0);
 }
 
+TEST_CASE("a device is named as LibTorch does, here or as a flag") {
+  for (const char* name : {"auto", "cpu", "cuda", "cuda:0", "cuda:12"}) {
+    REQUIRE(Read(std::string(kPlaces) + "tasks: [{objective: cmr}]\ndevice: " + name)->device ==
+            name);
+  }
+  for (const char* name : {"gpu", "cuda:", "cuda:x", "cuda:-1", "CPU"}) {
+    const auto config =
+        Read(std::string(kPlaces) + "tasks: [{objective: cmr}]\ndevice: '" + name + "'\n");
+    INFO(name << ": " << config.status());
+    REQUIRE(absl::StrContains(config.status().message(), "is none of auto, cpu, cuda and cuda:N"));
+  }
+}
+
 TEST_CASE("tags are words to OSCAR, and what it makes pairs wrong by") {
   const Recipe oscar = PaperRecipe("oscar_pretrain.yaml");
   REQUIRE(oscar.tasks[0].masks_tags);
