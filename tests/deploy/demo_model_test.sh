@@ -2,10 +2,10 @@
 # The demo's model, as the repository has it: whole, verified, one bundle that retrieves and
 # reranks, and no larger than what may be kept.
 #
-#   demo_model_test.sh SIGHTLINECTL FILE...
+#   demo_model_test.sh SIGHTLINECTL MEASURED FILE...
 set -euo pipefail
-ctl=$1
-shift
+ctl=$1 measured=$2
+shift 2
 readonly most_bytes=16000000
 store=$TEST_TMPDIR/store model=$TEST_TMPDIR/model
 
@@ -21,6 +21,8 @@ done
 
 id=$("$ctl" add-model "$model" --store "$store")
 [ -f "$store/models/$id/manifest.json" ]
+[ "$(grep -cE "_model\": \"$id\"" "$measured")" = 4 ] ||
+  die "measured.json is of another model than $id; measure this one as README.md says"
 "$ctl" describe --store "$store" "$id" --verify >"$TEST_TMPDIR/told"
 cat "$TEST_TMPDIR/told"
 for line in "  grid extractor " "  embedding " "  cross-encoder " "  probes          24 texts, 40 items" "verified: "; do
