@@ -22,7 +22,7 @@ int64_t TargetCount(const Objective& objective, const MaskedPair& pair) {
                                                          : pair.targets.size());
 }
 
-// Some of a batch's pairs, computed at once.
+// Some of a batch's pairs, computed at once, each with something that is predicted.
 class Pass {
  public:
   Pass(const Objective& objective, const MaskedLossOptions& options,
@@ -62,39 +62,44 @@ class Pass {
   // tower.
   at::Tensor TargetRows() {
     if (!network_.has_two_towers()) {
-      const LastRows all = network_.PairRows(texts_, images_, heads_->hidden_feature());
-      return MaskedRows(all.rows, TargetPlaces(all), {}, GlobalVector::kNone);
+      const LastRows last = network_.PairRows(texts_, images_, heads_->hidden_feature());
+      return last.At(TargetRowsOf(last));
     }
     const bool of_text = objective_.predicted == Predicted::kTokens;
     const LastRows own = of_text ? TextRows() : ImageRows();
-    at::Tensor vectors;
-    if (options_.other_tower != GlobalVector::kNone) {
-      const LastRows other = of_text ? ImageRows() : TextRows();
-      vectors = other.rows.index_select(0, at::tensor(other.text, at::kLong).to(own.rows.device()));
-    }
-    return MaskedRows(own.rows, TargetPlaces(own), vectors, options_.other_tower);
+    const at::Tensor rows = own.At(TargetRowsOf(own));
+    if (options_.other_tower == GlobalVector::kNone) return rows;
+    const LastRows other = of_text ? ImageRows() : TextRows();
+    return WithOtherTower(rows, TargetItems(), other.At(other.text), options_.other_tower);
   }
 
   LastRows TextRows() const { return network_.TextRows(texts_); }
   LastRows ImageRows() const { return network_.ImageRows(images_, heads_->hidden_feature()); }
 
-  std::vector<RowOf> TargetPlaces(const LastRows& last) const {
+  // Row numbers of what is predicted, one pair after another.
+  std::vector<int64_t> TargetRowsOf(const LastRows& last) const {
     const bool of_regions = PredictsRegions(objective_);
     const std::vector<int64_t>& begins = of_regions ? last.regions
                                          : objective_.predicted == Predicted::kSceneTokens
                                              ? last.ids
                                              : last.text;
-    std::vector<RowOf> places;
+    std::vector<int64_t> rows;
     for (size_t i = 0; i < pairs_.size(); ++i) {
       for (const int64_t place : of_regions ? pairs_[i]->hidden : pairs_[i]->places) {
-        places.push_back({static_cast<int64_t>(i), begins[i] + place});
+        rows.push_back(begins[i] + place);
       }
-      if (of_regions) continue;
-      for (const int64_t place : pairs_[i]->tag_places) {
-        places.push_back({static_cast<int64_t>(i), last.ids[i] + place});
-      }
+      for (const int64_t place : pairs_[i]->tag_places) rows.push_back(last.ids[i] + place);
     }
-    return places;
+    return rows;
+  }
+
+  // Whose they are.
+  std::vector<int64_t> TargetItems() const {
+    std::vector<int64_t> items;
+    for (size_t i = 0; i < pairs_.size(); ++i) {
+      items.resize(items.size() + TargetCount(objective_, *pairs_[i]), static_cast<int64_t>(i));
+    }
+    return items;
   }
 
   at::Tensor TrueTokens() const {
@@ -156,11 +161,12 @@ absl::StatusOr<Loss> OfPasses(const Objective& objective, const MaskedLossOption
     int64_t count = 0;
     for (const int64_t member : members) {
       const MaskedPair& pair = batch[member];
+      if (TargetCount(objective, pair) == 0) continue;
       pairs.push_back(&pair);
       keys.push_back(KeyOfPair(KeyOf(pair.tokens), KeyOf(pair.image)));
       count += TargetCount(objective, pair);
     }
-    if (count == 0) continue;
+    if (pairs.empty()) continue;
     const DropoutScope scope(options.seed, std::move(keys));
     Pass pass(objective, options, std::move(pairs), network, heads);
     ASSIGN_OR_RETURN(const Loss loss, ComputeLoss(objective, pass.Predict(), options.objective));

@@ -70,19 +70,15 @@ class LightningDotNetwork : public BiEncoderNetwork, public MaskedNetwork {
   bool reads_scene_text() const override { return reads_scene_text_; }
 
   LastRows TextRows(absl::Span<const TokenSpan> texts) const override {
-    const PackedParts packed = TextParts(texts);
-    LastRows last;
-    last.rows = text_executor_->Run(packed, Readout::kAllRows);
-    last.text = BeginsOf(packed.lengths);
+    LastRows last{TextParts(texts), text_executor_.get(), {}, {}, {}};
+    last.text = BeginsOf(last.packed.lengths);
     return last;
   }
 
   LastRows ImageRows(absl::Span<const ShownImage> images,
                      const at::Tensor& hidden_feature) const override {
-    const PackedParts packed = ImageParts(images, hidden_feature);
-    LastRows last;
-    last.rows = image_executor_->Run(packed, Readout::kAllRows);
-    last.text = BeginsOf(packed.lengths);
+    LastRows last{ImageParts(images, hidden_feature), image_executor_.get(), {}, {}, {}};
+    last.text = BeginsOf(last.packed.lengths);
     for (size_t i = 0; i < images.size(); ++i) {
       last.regions.push_back(last.text[i] + 1);
       last.ids.push_back(last.regions[i] + images[i].image->regions.count);

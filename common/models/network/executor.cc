@@ -45,6 +45,12 @@ std::vector<std::string> PrecisionsOfThisCpu() {
   return precisions;
 }
 
+at::Tensor TransformerExecutor::RunAt(const PackedParts& packed,
+                                      const std::vector<int64_t>& rows) const {
+  const at::Tensor all = Run(packed, Readout::kAllRows);
+  return all.index_select(0, at::tensor(rows, at::kLong).to(all.device()));
+}
+
 at::Tensor TransformerExecutor::RunMeans(const PackedParts& packed) const {
   return MeanOfEach(Run(packed, Readout::kAllRows), packed.lengths);
 }

@@ -29,6 +29,9 @@ class TransformerExecutor {
   // (inference.h).
   virtual at::Tensor Run(const PackedParts& packed, Readout readout) const = 0;
 
+  // Of all rows those of these numbers: BertEncoderImpl::ForwardPackedAt.
+  virtual at::Tensor RunAt(const PackedParts& packed, const std::vector<int64_t>& rows) const;
+
   // Mean of the last layer's rows of each sequence: B x H.
   virtual at::Tensor RunMeans(const PackedParts& packed) const;
 };

@@ -27,14 +27,4 @@ at::Tensor ShownFeatures(const at::Tensor& features, absl::Span<const int64_t> h
   return features.index_copy(0, places, hidden_feature.expand({count, features.size(1)}));
 }
 
-std::vector<int64_t> BeginsOf(const std::vector<int64_t>& lengths) {
-  std::vector<int64_t> begins;
-  int64_t next = 0;
-  for (const int64_t length : lengths) {
-    begins.push_back(next);
-    next += length;
-  }
-  return begins;
-}
-
 }  // namespace sightline

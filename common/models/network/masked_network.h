@@ -12,7 +12,10 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "common/models/network/executor.h"
 #include "common/models/network/network.h"
+#include "common/models/network/packing.h"
+#include "common/models/network/transformer.h"
 
 namespace sightline {
 
@@ -22,12 +25,18 @@ struct ShownImage {
   absl::Span<const int64_t> hidden;  // regions
 };
 
-// The last layer's rows of some items, one item after another: T x H.  The rows of an item's text,
-// special tokens included, of its regions and of its image's ids lie together each, and begin at
-// the row named here; of what an item does not have the number says nothing.
+// The last layer's rows of some items, one item after another.  The rows of an item's text, special
+// tokens included, of its regions and of its image's ids lie together each, and begin at the row
+// named here; of what an item does not have the number says nothing.
 struct LastRows {
-  at::Tensor rows;
-  std::vector<int64_t> text;  // [CLS] where there is no text
+  // Computes all of them, T x H, or those of these numbers, N x H, and of the last layer nothing
+  // else.  The numbers rise, and each item has one at least.  Errors as TransformerExecutor::Run.
+  at::Tensor All() const { return executor->Run(packed, Readout::kAllRows); }
+  at::Tensor At(const std::vector<int64_t>& rows) const { return executor->RunAt(packed, rows); }
+
+  PackedParts packed;
+  const TransformerExecutor* executor = nullptr;  // the network's
+  std::vector<int64_t> text;                      // [CLS] where there is no text
   std::vector<int64_t> regions;
   std::vector<int64_t> ids;
 };
@@ -76,9 +85,6 @@ std::vector<std::string> PretrainingHeadNames();
 // Features R x F, with `hidden_feature` in place of those that are hidden.
 at::Tensor ShownFeatures(const at::Tensor& features, absl::Span<const int64_t> hidden,
                          const at::Tensor& hidden_feature);
-
-// Row numbers at which sequences of these lengths begin.
-std::vector<int64_t> BeginsOf(const std::vector<int64_t>& lengths);
 
 }  // namespace sightline
 

@@ -52,10 +52,9 @@ struct PackFunction : torch::autograd::Function<PackFunction> {
 PaddedRows::PaddedRows(const std::vector<int64_t>& lengths, c10::Device device)
     : count_(static_cast<int64_t>(lengths.size())),
       longest_(*std::max_element(lengths.begin(), lengths.end())) {
-  std::vector<int64_t> sources(count_ * longest_, 0), places, first;
+  std::vector<int64_t> sources(count_ * longest_, 0), places;
   std::vector<float> mask(sources.size(), 0);
   for (int64_t i = 0; i < count_; ++i) {
-    first.push_back(static_cast<int64_t>(places.size()));
     for (int64_t row = 0; row < lengths[i]; ++row) {
       const int64_t place = i * longest_ + row;
       sources[place] = static_cast<int64_t>(places.size());
@@ -63,7 +62,6 @@ PaddedRows::PaddedRows(const std::vector<int64_t>& lengths, c10::Device device)
       places.push_back(place);
     }
   }
-  first_rows_ = at::tensor(first, at::kLong).to(device);
   if (places.size() == sources.size()) return;
   sources_ = at::tensor(sources, at::kLong).to(device);
   places_ = at::tensor(places, at::kLong).to(device);

@@ -24,8 +24,6 @@ class PaddedRows {
   int64_t longest() const { return longest_; }  // L
   // B x L, 1 for a row and 0 for padding; undefined if nothing is padded.
   const at::Tensor& mask() const { return mask_; }
-  // B: the number of each sequence's first packed row.
-  const at::Tensor& first_rows() const { return first_rows_; }
 
   // T x H -> B x L x H.  Rows of padding are finite and hold nothing of use: whoever reads them is
   // to weigh them with 0, and no gradient comes from them.
@@ -36,7 +34,7 @@ class PaddedRows {
  private:
   const int64_t count_;
   int64_t longest_ = 0;
-  at::Tensor mask_, first_rows_;
+  at::Tensor mask_;
   at::Tensor sources_;  // B * L: the packed row of each, or 0 where there is none
   at::Tensor places_;   // T: where each packed row is
 };

@@ -72,12 +72,21 @@ void Fold(int64_t by, at::Tensor* x) {
   x->bitwise_xor_(x->bitwise_right_shift(by).bitwise_and_(Wrapped(0xffffffffu >> by)));
 }
 
+// Of a row of an item, or of what a query of one of its heads pays heed to.
+uint64_t KeyAt(uint64_t key, int64_t place) {
+  return SplitMix64(key + static_cast<uint64_t>(place));
+}
+
+uint64_t KeyOfHead(uint64_t item, int64_t head) {
+  return SplitMix64(~item + static_cast<uint64_t>(head));
+}
+
 RowKeys RowsOfItems(const std::vector<uint64_t>& items, const std::vector<int64_t>& lengths) {
   std::vector<uint64_t> rows;
   rows.reserve(std::accumulate(lengths.begin(), lengths.end(), int64_t{0}));
   for (size_t i = 0; i < lengths.size(); ++i) {
     for (int64_t place = 0; place < lengths[i]; ++place) {
-      rows.push_back(SplitMix64(items[i] + static_cast<uint64_t>(place)));
+      rows.push_back(KeyAt(items[i], place));
     }
   }
   return RowKeys(std::move(rows));
@@ -139,10 +148,33 @@ RowKeys AttentionKeysOf(int64_t items, int64_t heads, int64_t queries) {
   rows.reserve(items * heads * queries);
   for (const uint64_t item : DropoutScope::Current().ItemKeys(items)) {
     for (int64_t head = 0; head < heads; ++head) {
-      const uint64_t of_head = SplitMix64(~item + static_cast<uint64_t>(head));
-      for (int64_t query = 0; query < queries; ++query) {
-        rows.push_back(SplitMix64(of_head + static_cast<uint64_t>(query)));
-      }
+      const uint64_t of_head = KeyOfHead(item, head);
+      for (int64_t query = 0; query < queries; ++query) rows.push_back(KeyAt(of_head, query));
+    }
+  }
+  return RowKeys(std::move(rows));
+}
+
+RowKeys RowKeysAt(const std::vector<std::vector<int64_t>>& places) {
+  const auto items = DropoutScope::Current().ItemKeys(static_cast<int64_t>(places.size()));
+  std::vector<uint64_t> rows;
+  for (size_t i = 0; i < places.size(); ++i) {
+    for (const int64_t place : places[i]) rows.push_back(KeyAt(items[i], place));
+  }
+  return RowKeys(std::move(rows));
+}
+
+RowKeys AttentionKeysAt(const std::vector<std::vector<int64_t>>& places, int64_t heads) {
+  const auto items = DropoutScope::Current().ItemKeys(static_cast<int64_t>(places.size()));
+  size_t queries = 0;
+  for (const std::vector<int64_t>& of_item : places) queries = std::max(queries, of_item.size());
+  std::vector<uint64_t> rows;
+  rows.reserve(places.size() * heads * queries);
+  for (size_t i = 0; i < places.size(); ++i) {
+    for (int64_t head = 0; head < heads; ++head) {
+      const uint64_t of_head = KeyOfHead(items[i], head);
+      for (const int64_t place : places[i]) rows.push_back(KeyAt(of_head, place));
+      rows.resize(rows.size() + queries - places[i].size());
     }
   }
   return RowKeys(std::move(rows));

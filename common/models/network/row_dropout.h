@@ -67,6 +67,10 @@ class RowKeys {
 RowKeys RowKeysOf(const std::vector<int64_t>& lengths);
 // Of attention: of what each query of each item pays heed to, by each head, B x heads x Q.
 RowKeys AttentionKeysOf(int64_t items, int64_t heads, int64_t queries);
+// Likewise of some rows of each item, which are at these places in it: as they are of all of them.
+// Q is how many the item with the most has; keys of padding mean nothing.
+RowKeys RowKeysAt(const std::vector<std::vector<int64_t>>& places);
+RowKeys AttentionKeysAt(const std::vector<std::vector<int64_t>>& places, int64_t heads);
 
 // What T rows of `columns` numbers are multiplied with, T x columns float32 on `device`: 0 of a
 // number that is dropped, as a `share` of all are, else 1 / (1 - share).  `layer` tells layers of

@@ -16,14 +16,15 @@ class TrainingExecutor : public TransformerExecutor {
       : encoder_(std::move(encoder)), gate_(gate), bfloat16_(bfloat16) {}
 
   at::Tensor Run(const PackedParts& packed, Readout readout) const override {
-    PackedRows joined = Joined(packed, gate_);
-    // Under autocast never without a bias, of zeros if need be: added in float32 it keeps the
-    // softmax there.
-    if (bfloat16_ && !joined.key_bias.defined()) {
-      joined.key_bias = at::zeros({joined.rows.size(0)}, joined.rows.options());
-    }
-    const AutocastScope scope(bfloat16_, joined.rows.is_cuda());
-    return encoder_.ptr()->ForwardPacked(joined, readout).to(at::kFloat);
+    return Compute(packed, [readout](BertEncoderImpl* encoder, const PackedRows& joined) {
+      return encoder->ForwardPacked(joined, readout);
+    });
+  }
+
+  at::Tensor RunAt(const PackedParts& packed, const std::vector<int64_t>& rows) const override {
+    return Compute(packed, [&rows](BertEncoderImpl* encoder, const PackedRows& joined) {
+      return encoder->ForwardPackedAt(joined, rows);
+    });
   }
 
   at::Tensor RunMeans(const PackedParts& packed) const override {
@@ -32,6 +33,18 @@ class TrainingExecutor : public TransformerExecutor {
   }
 
  private:
+  template <typename Forward>
+  at::Tensor Compute(const PackedParts& packed, const Forward& forward) const {
+    PackedRows joined = Joined(packed, gate_);
+    // Under autocast never without a bias, of zeros if need be: added in float32 it keeps the
+    // softmax there.
+    if (bfloat16_ && !joined.key_bias.defined()) {
+      joined.key_bias = at::zeros({joined.rows.size(0)}, joined.rows.options());
+    }
+    const AutocastScope scope(bfloat16_, joined.rows.is_cuda());
+    return forward(encoder_.ptr().get(), joined).to(at::kFloat);
+  }
+
   const BertEncoder encoder_;
   const TensorGate gate_;
   const bool bfloat16_;

@@ -19,6 +19,16 @@ torch::Tensor SequenceRun::Of(const torch::Tensor& rows) const {
   return rows.narrow(0, begin, count * length).view(shape);
 }
 
+std::vector<int64_t> BeginsOf(const std::vector<int64_t>& lengths) {
+  std::vector<int64_t> begins;
+  int64_t next = 0;
+  for (const int64_t length : lengths) {
+    begins.push_back(next);
+    next += length;
+  }
+  return begins;
+}
+
 std::vector<SequenceRun> RunsOf(const std::vector<int64_t>& lengths) {
   std::vector<SequenceRun> runs;
   int64_t begin = 0;
@@ -83,15 +93,12 @@ torch::Tensor BertSelfAttentionImpl::forward(const torch::Tensor& rows, const to
 }
 
 torch::Tensor BertSelfAttentionImpl::ForwardPacked(const PackedPass& pass,
-                                                   const torch::Tensor& rows, Readout readout,
-                                                   const torch::Tensor& queries) {
-  const torch::Tensor q = query_(queries), k = pass.padding.Pad(key_(rows)),
+                                                   const torch::Tensor& rows,
+                                                   const torch::Tensor& queries,
+                                                   const PaddedRows& padding, const RowKeys& keys) {
+  const torch::Tensor q = padding.Pad(query_(queries)), k = pass.padding.Pad(key_(rows)),
                       v = pass.padding.Pad(value_(rows));
-  const RowKeys& keys = pass.KeysOf(readout).attention;
-  if (readout == Readout::kFirstRows) {
-    return Attend(q.unsqueeze(1), k, v, pass.bias, keys).squeeze(1);
-  }
-  return pass.padding.Pack(Attend(pass.padding.Pad(q), k, v, pass.bias, keys));
+  return padding.Pack(Attend(q, k, v, pass.bias, keys));
 }
 
 BertResidualImpl::BertResidualImpl(int64_t input_size, const BertConfig& config)
@@ -125,12 +132,17 @@ torch::Tensor BertLayerImpl::forward(const torch::Tensor& rows, const torch::Ten
   return AfterAttention(self_(rows, bias, keys.attention), rows, keys.rows);
 }
 
+torch::Tensor BertLayerImpl::ForwardPacked(const PackedPass& pass, const torch::Tensor& rows) {
+  return AfterAttention(self_->ForwardPacked(pass, rows, rows, pass.padding, pass.keys.attention),
+                        rows, pass.keys.rows);
+}
+
 torch::Tensor BertLayerImpl::ForwardPacked(const PackedPass& pass, const torch::Tensor& rows,
-                                           Readout readout) {
-  const torch::Tensor queries =
-      readout == Readout::kAllRows ? rows : rows.index_select(0, pass.padding.first_rows());
-  return AfterAttention(self_->ForwardPacked(pass, rows, readout, queries), queries,
-                        pass.KeysOf(readout).rows);
+                                           const ReadRows& read) {
+  const torch::Tensor queries = rows.index_select(0, read.rows);
+  return AfterAttention(
+      self_->ForwardPacked(pass, rows, queries, read.padding, read.keys.attention), queries,
+      read.keys.rows);
 }
 
 BertEncoderImpl::BertEncoderImpl(const BertConfig& config)
@@ -158,8 +170,8 @@ torch::Tensor BertEncoderImpl::forward(const torch::Tensor& rows, const torch::T
   return x;
 }
 
-torch::Tensor BertEncoderImpl::ForwardPacked(const PackedRows& packed, Readout readout) {
-  PackedPass pass{PaddedRows(packed.lengths, packed.rows.device()), {}, {}, {}};
+PackedPass BertEncoderImpl::PassOf(const PackedRows& packed) const {
+  PackedPass pass{PaddedRows(packed.lengths, packed.rows.device()), {}, {}};
   const PaddedRows& padding = pass.padding;
   torch::Tensor bias;
   if (padding.mask().defined()) bias = KeyBiasOf(padding.mask());
@@ -168,18 +180,51 @@ torch::Tensor BertEncoderImpl::ForwardPacked(const PackedRows& packed, Readout r
     bias = bias.defined() ? bias + own : own;
   }
   if (bias.defined()) pass.bias = bias.unsqueeze(1).unsqueeze(1);
-  if (dropout_->drops()) {
-    pass.keys = KeysOf(packed.lengths);
-    if (readout == Readout::kFirstRows) {
-      pass.first_keys = KeysOf(std::vector<int64_t>(packed.lengths.size(), 1));
+  if (dropout_->drops()) pass.keys = KeysOf(packed.lengths);
+  return pass;
+}
+
+ReadRows BertEncoderImpl::ReadOf(const PackedRows& packed, const std::vector<int64_t>& rows) const {
+  std::vector<std::vector<int64_t>> places;
+  std::vector<int64_t> counts;
+  size_t next = 0;
+  int64_t begin = 0;
+  for (const int64_t length : packed.lengths) {
+    std::vector<int64_t>& of_sequence = places.emplace_back();
+    for (; next < rows.size() && rows[next] < begin + length; ++next) {
+      of_sequence.push_back(rows[next] - begin);
     }
+    counts.push_back(static_cast<int64_t>(of_sequence.size()));
+    begin += length;
   }
+  const c10::Device device = packed.rows.device();
+  ReadRows read{torch::tensor(rows, torch::kInt64).to(device), PaddedRows(counts, device), {}};
+  if (dropout_->drops()) {
+    read.keys = {RowKeysAt(places), AttentionKeysAt(places, config_.head_count)};
+  }
+  return read;
+}
+
+torch::Tensor BertEncoderImpl::ForwardThrough(const PackedPass& pass, const PackedRows& packed,
+                                              size_t layers) {
   torch::Tensor rows = dropout_(packed.rows, pass.keys.rows);
-  for (size_t i = 0; i < layers_->size(); ++i) {
-    const Readout read = i + 1 == layers_->size() ? readout : Readout::kAllRows;
-    rows = layers_[i]->as<BertLayerImpl>()->ForwardPacked(pass, rows, read);
+  for (size_t i = 0; i < layers; ++i) {
+    rows = layers_[i]->as<BertLayerImpl>()->ForwardPacked(pass, rows);
   }
   return rows;
+}
+
+torch::Tensor BertEncoderImpl::ForwardPacked(const PackedRows& packed, Readout readout) {
+  if (readout == Readout::kFirstRows) return ForwardPackedAt(packed, BeginsOf(packed.lengths));
+  return ForwardThrough(PassOf(packed), packed, layers_->size());
+}
+
+torch::Tensor BertEncoderImpl::ForwardPackedAt(const PackedRows& packed,
+                                               const std::vector<int64_t>& rows) {
+  const PackedPass pass = PassOf(packed);
+  const size_t below = layers_->size() - 1;
+  const torch::Tensor seen = ForwardThrough(pass, packed, below);
+  return layers_[below]->as<BertLayerImpl>()->ForwardPacked(pass, seen, ReadOf(packed, rows));
 }
 
 BertEmbeddingsImpl::BertEmbeddingsImpl(const BertConfig& config)

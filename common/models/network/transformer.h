@@ -75,6 +75,9 @@ struct SequenceRun {
   torch::Tensor Of(const torch::Tensor& rows) const;
 };
 
+// Row numbers at which sequences of these lengths begin.
+std::vector<int64_t> BeginsOf(const std::vector<int64_t>& lengths);
+
 std::vector<SequenceRun> RunsOf(const std::vector<int64_t>& lengths);
 
 // Mean of each sequence's rows: B x H.
@@ -93,13 +96,15 @@ struct BlockKeys {
 // What blocks have to know of packed rows.
 struct PackedPass {
   PaddedRows padding;
-  torch::Tensor bias;    // B x 1 x 1 x L, added to the scores; undefined for none
-  BlockKeys keys;        // of all rows
-  BlockKeys first_keys;  // of the first of each sequence
+  torch::Tensor bias;  // B x 1 x 1 x L, added to the scores; undefined for none
+  BlockKeys keys;
+};
 
-  const BlockKeys& KeysOf(Readout readout) const {
-    return readout == Readout::kAllRows ? keys : first_keys;
-  }
+// Some rows of a pass, which are made of all of them.
+struct ReadRows {
+  torch::Tensor rows;  // N, by their numbers
+  PaddedRows padding;  // of each sequence's
+  BlockKeys keys;
 };
 
 // Keys query, key, value.
@@ -109,9 +114,11 @@ class BertSelfAttentionImpl : public torch::nn::Module {
   // rows B x L x H; `bias`, B x 1 x 1 x L, is added to the scores unless undefined; `keys` of all
   // that is paid heed to.
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias, const RowKeys& keys);
-  // What `queries` (all of `rows`, T x H, or the first of each sequence) see; as many rows.
-  torch::Tensor ForwardPacked(const PackedPass& pass, const torch::Tensor& rows, Readout readout,
-                              const torch::Tensor& queries);
+  // What `queries` see of `rows`, T x H; as many rows.  They are some of those, of each sequence
+  // as many as `padding` says, with `keys`.
+  torch::Tensor ForwardPacked(const PackedPass& pass, const torch::Tensor& rows,
+                              const torch::Tensor& queries, const PaddedRows& padding,
+                              const RowKeys& keys);
 
  private:
   // q: B x Q x H, of the rows that ask; k, v: B x L x H.  B x Q x H.
@@ -145,8 +152,10 @@ class BertLayerImpl : public torch::nn::Module {
   // As BertSelfAttentionImpl's; `keys` of all rows.
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& bias,
                         const BlockKeys& keys);
-  // The rows that `readout` names, of `rows`, T x H.
-  torch::Tensor ForwardPacked(const PackedPass& pass, const torch::Tensor& rows, Readout readout);
+  // Of `rows`, T x H, what becomes of all of them, or of those that are read: N x H.
+  torch::Tensor ForwardPacked(const PackedPass& pass, const torch::Tensor& rows);
+  torch::Tensor ForwardPacked(const PackedPass& pass, const torch::Tensor& rows,
+                              const ReadRows& read);
 
  private:
   torch::Tensor AfterAttention(const torch::Tensor& seen, const torch::Tensor& rows,
@@ -170,6 +179,8 @@ class BertEncoderImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& key_bias);
   // The rows that `readout` names.
   torch::Tensor ForwardPacked(const PackedRows& packed, Readout readout);
+  // The last layer's rows of these numbers, N x H.  They rise, and each sequence has one at least.
+  torch::Tensor ForwardPackedAt(const PackedRows& packed, const std::vector<int64_t>& rows);
 
   const BertConfig& config() const { return config_; }
   // Each a BertLayer.
@@ -178,6 +189,10 @@ class BertEncoderImpl : public torch::nn::Module {
  private:
   // Of sequences of these lengths, to the longest of which queries are padded.
   BlockKeys KeysOf(const std::vector<int64_t>& lengths) const;
+  PackedPass PassOf(const PackedRows& packed) const;
+  ReadRows ReadOf(const PackedRows& packed, const std::vector<int64_t>& rows) const;
+  // What the first `layers` layers make of all rows.
+  torch::Tensor ForwardThrough(const PackedPass& pass, const PackedRows& packed, size_t layers);
 
   const BertConfig config_;
   RowDropout dropout_;

@@ -116,9 +116,8 @@ class OscarNetwork : public Network, public MaskedNetwork {
       parts.push_back(RegionRows(images[i], hidden_feature));
       sequences.push_back(std::move(parts));
     }
-    const PackedParts packed = Pack(sequences);
-    LastRows last;
-    last.rows = executor_->Run(packed, Readout::kAllRows);
+    LastRows last{Pack(sequences), executor_.get(), {}, {}, {}};
+    const PackedParts& packed = last.packed;
     last.text = last.regions = last.ids = BeginsOf(packed.lengths);
     for (size_t i = 0; i < texts.size(); ++i) {
       last.regions[i] += packed.lengths[i] - images[i].image->regions.count;

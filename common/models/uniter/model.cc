@@ -68,9 +68,8 @@ class UniterNetwork : public CrossEncoderNetwork, public MaskedNetwork {
       sequences.push_back(
           {net_->trunk().TextRows(gate_.Ids(texts[i])), RegionRows(images[i], hidden_feature)});
     }
-    const PackedParts packed = Pack(sequences);
-    LastRows last;
-    last.rows = executor_->Run(packed, Readout::kAllRows);
+    LastRows last{Pack(sequences), executor_.get(), {}, {}, {}};
+    const PackedParts& packed = last.packed;
     last.text = last.regions = BeginsOf(packed.lengths);
     for (size_t i = 0; i < texts.size(); ++i) {
       last.regions[i] += static_cast<int64_t>(texts[i].size());

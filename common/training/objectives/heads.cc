@@ -17,20 +17,11 @@ torch::nn::Linear HiddenLinear(const BertConfig& config) {
 
 }  // namespace
 
-torch::Tensor MaskedRows(const torch::Tensor& rows, const std::vector<RowOf>& masked,
-                         const torch::Tensor& vectors, GlobalVector how) {
-  std::vector<int64_t> places, items;
-  for (const RowOf& at : masked) {
-    places.push_back(at.row);
-    items.push_back(at.item);
-  }
-  const auto picked = [&](const torch::Tensor& x, const std::vector<int64_t>& which) {
-    return x.index_select(0, torch::tensor(which, torch::kInt64).to(x.device()));
-  };
-  const torch::Tensor chosen = picked(rows, places);
-  if (how == GlobalVector::kNone) return chosen;
-  const torch::Tensor others = picked(vectors, items);
-  return how == GlobalVector::kAdd ? chosen + others : chosen * others;
+torch::Tensor WithOtherTower(const torch::Tensor& rows, const std::vector<int64_t>& items,
+                             const torch::Tensor& vectors, GlobalVector how) {
+  const torch::Tensor others =
+      vectors.index_select(0, torch::tensor(items, torch::kInt64).to(vectors.device()));
+  return how == GlobalVector::kAdd ? rows + others : rows * others;
 }
 
 MaskedTokenHeadImpl::MaskedTokenHeadImpl(const BertConfig& config) {

@@ -31,16 +31,10 @@
 
 namespace sightline {
 
-// A row of an item of a batch, among the rows of all items.
-struct RowOf {
-  int64_t item = 0;
-  int64_t row = 0;
-};
-
-// The masked ones of the last layer's rows, T x H -> N x H, each with `vectors`[item], B x H:
-// the other tower's [CLS] row, before any projection.  `vectors` is not looked at with kNone.
-torch::Tensor MaskedRows(const torch::Tensor& rows, const std::vector<RowOf>& masked,
-                         const torch::Tensor& vectors, GlobalVector how);
+// Masked rows of the last layer, N x H, of which row n is of items[n], each with `vectors`[item],
+// B x H: the other tower's [CLS] row, before any projection.  Not for kNone.
+torch::Tensor WithOtherTower(const torch::Tensor& rows, const std::vector<int64_t>& items,
+                             const torch::Tensor& vectors, GlobalVector how);
 
 // N x H -> N x V: LN(gelu(W x + b)) E' + b', where E is the V x H table of word embeddings.
 // Keys predictions.transform.dense, predictions.transform.LayerNorm, predictions.bias.

@@ -88,7 +88,7 @@ struct Fixture {
   at::Tensor TagRowOf(const MaskedPair& pair, int64_t tag) const {
     const std::vector<TokenSpan> text = {pair.tokens};
     const LastRows all = network->PairRows(text, {{&pair.image, {}}}, {});
-    return all.rows[static_cast<int64_t>(pair.tokens.size()) + tag];
+    return all.All()[static_cast<int64_t>(pair.tokens.size()) + tag];
   }
 
   // The last layer's row of a pair by itself, and what it is given of the other tower.
@@ -98,15 +98,15 @@ struct Fixture {
     const at::Tensor hidden = heads->hidden_feature();
     if (!network->has_two_towers()) {
       const LastRows all = network->PairRows(text, image, hidden);
-      return all.rows[objective->predicted == Predicted::kTokens ? place : all.regions[0] + place];
+      return all.All()[objective->predicted == Predicted::kTokens ? place : all.regions[0] + place];
     }
     const LastRows texts = network->TextRows(text), images = network->ImageRows(image, hidden);
-    at::Tensor row = objective->predicted == Predicted::kTokens ? texts.rows[place]
+    const at::Tensor of_text = texts.All(), of_image = images.All();
+    at::Tensor row = objective->predicted == Predicted::kTokens ? of_text[place]
                      : objective->predicted == Predicted::kSceneTokens
-                         ? images.rows[images.ids[0] + place]
-                         : images.rows[images.regions[0] + place];
-    const at::Tensor other =
-        objective->predicted == Predicted::kTokens ? images.rows[0] : texts.rows[0];
+                         ? of_image[images.ids[0] + place]
+                         : of_image[images.regions[0] + place];
+    const at::Tensor other = objective->predicted == Predicted::kTokens ? of_image[0] : of_text[0];
     if (options.other_tower == GlobalVector::kAdd) row = row + other;
     if (options.other_tower == GlobalVector::kMultiply) row = row * other;
     return row;

@@ -4,10 +4,12 @@
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/models/network/row_dropout.h"
 #include "common/models/trainable.h"
 #include "tests/common/models/lightningdot/tiny.h"
 #include "tests/common/models/oscar/tiny.h"
@@ -23,8 +25,11 @@ constexpr int kItems = 5;
 
 // A tiny learner without dropout, and inputs as it reads them.
 struct Fixture {
-  explicit Fixture(const TinyFamily& family) {
-    learner = *LoadTrainable(MakeTinyBundle(store.path(), family), {});
+  explicit Fixture(const TinyFamily& family, double dropout = 0) {
+    TrainableOptions options;
+    options.dropout = dropout;
+    learner = *LoadTrainable(MakeTinyBundle(store.path(), family), options);
+    learner->module->train(dropout > 0);
     network = MaskedNetworkOf(*learner->network);
     for (int i = 0; i < kItems; ++i) {
       images.push_back(*learner->network->ReadImage(TinyImage(family, i + 1)));
@@ -87,14 +92,12 @@ TEST_CASE("towers' [CLS] rows are what their embeddings are made of") {
   Fixture of(TinyLightningDot());
   const LastRows texts = of.network->TextRows(of.spans);
   const LastRows images = of.network->ImageRows(of.shown, {});
-  const auto at_cls = [](const LastRows& last) {
-    return last.rows.index_select(0, at::tensor(last.text, at::kLong));
-  };
+  const auto at_cls = [](const LastRows& last) { return last.At(last.text); };
   RequireClose(at_cls(texts), of.learner->network->EncodeTexts(of.spans));
   RequireClose(at_cls(images), of.learner->network->EncodeImages(of.pointers));
   int64_t rows = 0;
   for (const std::vector<int32_t>& text : of.texts) rows += static_cast<int64_t>(text.size());
-  REQUIRE(texts.rows.size(0) == rows);
+  REQUIRE(texts.All().size(0) == rows);
 }
 
 TEST_CASE("rows of regions and of the words behind them lie where they are said to lie") {
@@ -106,21 +109,22 @@ TEST_CASE("rows of regions and of the words behind them lie where they are said 
                                            : of->network->PairRows(of->spans, shown, {});
     };
     const LastRows before = last(of->shown);
+    const at::Tensor rows_before = before.All();
     for (int i = 0; i < kItems; ++i) {
       // Regions have no order: exchanged, they exchange their rows, and nothing else happens.
       const ImageNumbers other = Exchanged(of->images[i]);
       std::vector<ShownImage> shown = of->shown;
       shown[i].image = &other;
-      std::vector<int64_t> order(before.rows.size(0));
+      std::vector<int64_t> order(rows_before.size(0));
       for (size_t k = 0; k < order.size(); ++k) order[k] = static_cast<int64_t>(k);
       std::swap(order[before.regions[i]],
                 order[before.regions[i] + of->images[i].regions.count - 1]);
-      RequireClose(last(shown).rows, before.rows.index_select(0, at::tensor(order, at::kLong)));
+      RequireClose(last(shown).All(), rows_before.index_select(0, at::tensor(order, at::kLong)));
     }
   }
   const LastRows images = towers.network->ImageRows(towers.shown, {});
   for (int i = 0; i < kItems; ++i) {
-    const int64_t end = i + 1 < kItems ? images.text[i + 1] : images.rows.size(0);
+    const int64_t end = i + 1 < kItems ? images.text[i + 1] : images.All().size(0);
     REQUIRE(images.ids[i] + static_cast<int64_t>(towers.images[i].ids.size()) == end);
   }
 }
@@ -150,7 +154,52 @@ TEST_CASE("tags lie behind the text, as many as it leaves room for, and then a s
     REQUIRE(last.ids[1] == last.text[1] + length);
     const int64_t separator = length < kPositions ? 1 : 0;
     REQUIRE(last.regions[1] == last.ids[1] + kept + separator);
-    REQUIRE(last.rows.size(0) == last.regions[1] + image.regions.count);
+    REQUIRE(last.All().size(0) == last.regions[1] + image.regions.count);
+  }
+}
+
+TEST_CASE("rows that are asked for are those of all, dropped numbers and gradients too") {
+  for (const double dropout : {0.0, 0.3}) {
+    for (const TinyFamily& family : {TinySceneText(), TinyUniter(), TinyOscar()}) {
+      INFO(family.name << ", dropout " << dropout);
+      Fixture of(family, dropout);
+      const auto last = [&] {
+        return of.network->has_two_towers() ? of.network->ImageRows(of.shown, {})
+                                            : of.network->PairRows(of.spans, of.shown, {});
+      };
+      // Of some items one row, of others more, of the last one all.
+      const LastRows asked = last();
+      std::vector<int64_t> rows;
+      for (int i = 0; i < kItems; ++i) {
+        const int64_t begin = asked.text[i], length = asked.packed.lengths[i];
+        const bool is_last = i + 1 == kItems;
+        for (int64_t row = is_last ? 0 : i % 2; row < length; row += is_last ? 1 : 1 + i) {
+          rows.push_back(begin + row);
+        }
+      }
+      const std::vector<uint64_t> keys = {11, 12, 13, 14, 15};
+      const at::Tensor which = at::tensor(rows, at::kLong);
+      const auto gradients = [&](const std::function<at::Tensor()>& compute, at::Tensor* found) {
+        of.learner->module->zero_grad();
+        const DropoutScope scope(/*seed=*/3, keys);
+        *found = compute();
+        found->square().sum().backward();
+        std::vector<at::Tensor> all;
+        for (const at::Tensor& parameter : of.learner->module->parameters()) {
+          all.push_back(parameter.grad().defined() ? parameter.grad().clone() : at::Tensor());
+        }
+        return all;
+      };
+      at::Tensor some, of_all;
+      const auto by_some = gradients([&] { return last().At(rows); }, &some);
+      const auto by_all = gradients([&] { return last().All().index_select(0, which); }, &of_all);
+      RequireClose(some.detach(), of_all.detach());
+      REQUIRE(by_some.size() == by_all.size());
+      for (size_t k = 0; k < by_some.size(); ++k) {
+        REQUIRE(by_some[k].defined() == by_all[k].defined());
+        if (by_some[k].defined()) REQUIRE(at::allclose(by_some[k], by_all[k], 1e-3, 1e-4));
+      }
+    }
   }
 }
 
@@ -170,7 +219,7 @@ TEST_CASE("one stream's first rows are what pairs are scored by") {
     pairs.push_back({of.spans[i], &texts[i], {prepared[i].begin(), prepared[i].end()}});
   }
   const auto parameters = of.learner->module->named_parameters();
-  const at::Tensor first = last.rows.index_select(0, at::tensor(last.text, at::kLong));
+  const at::Tensor first = last.At(last.text);
   const at::Tensor pooled = at::tanh(at::linear(first, parameters["bert.pooler.dense.weight"],
                                                 parameters["bert.pooler.dense.bias"]));
   RequireClose(at::linear(pooled, parameters["classifier.weight"], parameters["classifier.bias"]),
@@ -188,8 +237,8 @@ TEST_CASE("a hidden region shows the feature that is given, and nothing of its o
         shown.push_back({&image, feature.defined() ? absl::MakeConstSpan(hidden)
                                                    : absl::Span<const int64_t>()});
       }
-      return of->network->has_two_towers() ? of->network->ImageRows(shown, feature).rows
-                                           : of->network->PairRows(of->spans, shown, feature).rows;
+      return of->network->has_two_towers() ? of->network->ImageRows(shown, feature).All()
+                                           : of->network->PairRows(of->spans, shown, feature).All();
     };
     const int64_t width = of->network->region_weight().size(1);
     // An OSCAR's features have the box behind them, which is seen.
@@ -212,8 +261,9 @@ TEST_CASE("a hidden region shows the feature that is given, and nothing of its o
     const LastRows last = of->network->has_two_towers()
                               ? of->network->ImageRows(shown, feature)
                               : of->network->PairRows(of->spans, shown, feature);
+    const at::Tensor all = last.All();
     const int64_t first = last.regions[0];
-    REQUIRE_FALSE(at::allclose(last.rows[first], last.rows[first + 1]));
+    REQUIRE_FALSE(at::allclose(all[first], all[first + 1]));
   }
 }
 

@@ -56,6 +56,24 @@ TEST_CASE("attention drops alike whether it is padded or not, and by each head f
   REQUIRE(ShareOfEqual(padded.select(1, 0), padded.select(1, 1)) < 0.8);
 }
 
+TEST_CASE("some rows of items are dropped as they are among all") {
+  const DropoutScope scope(5, {11, 12});
+  const std::vector<std::vector<int64_t>> places = {{1, 4}, {0, 2, 3}};
+  const auto factors = [](const RowKeys& keys) {
+    return DropoutFactors(keys, 1, kColumns, kShare, at::kCPU);
+  };
+  const at::Tensor all = factors(RowKeysOf({5, 4}));
+  REQUIRE(at::equal(factors(RowKeysAt(places)),
+                    all.index_select(0, at::tensor({1, 4, 5, 7, 8}, at::kLong))));
+  const at::Tensor paid = factors(AttentionKeysOf(2, 2, 5)).view({2, 2, 5, kColumns});
+  const at::Tensor some = factors(AttentionKeysAt(places, 2)).view({2, 2, 3, kColumns});
+  for (int64_t item = 0; item < 2; ++item) {
+    const auto count = static_cast<int64_t>(places[item].size());
+    REQUIRE(at::equal(some[item].narrow(1, 0, count),
+                      paid[item].index_select(1, at::tensor(places[item], at::kLong))));
+  }
+}
+
 TEST_CASE("seeds, keys, layers, rows and columns each draw for themselves") {
   // Of two independent draws 0.75^2 + 0.25^2 = 0.625 are equal.
   const std::vector<int64_t> lengths(200, 10);

@@ -184,29 +184,21 @@ TEST_CASE("gradients of heads are slopes, of tied tables too") {
 }
 
 TEST_CASE("masked rows are given the other tower's vector of their own item") {
-  // Rows of two items, one after the other.
-  const at::Tensor rows = Numbers({5, kHidden}, 1), vectors = Numbers({2, kHidden}, 2);
-  const std::vector<RowOf> masked = {{1, 2}, {0, 1}, {1, 4}};
-  for (const GlobalVector how :
-       {GlobalVector::kNone, GlobalVector::kAdd, GlobalVector::kMultiply}) {
-    const at::Tensor found = MaskedRows(rows, masked, vectors, how);
-    for (size_t n = 0; n < masked.size(); ++n) {
+  const at::Tensor rows = Numbers({3, kHidden}, 1), vectors = Numbers({2, kHidden}, 2);
+  const std::vector<int64_t> items = {1, 0, 1};
+  for (const GlobalVector how : {GlobalVector::kAdd, GlobalVector::kMultiply}) {
+    const at::Tensor found = WithOtherTower(rows, items, vectors, how);
+    for (size_t n = 0; n < items.size(); ++n) {
       for (int64_t k = 0; k < kHidden; ++k) {
-        double expected = rows[masked[n].row][k].item<double>();
-        const double other = vectors[masked[n].item][k].item<double>();
-        if (how == GlobalVector::kAdd) expected += other;
-        if (how == GlobalVector::kMultiply) expected *= other;
-        REQUIRE(found[n][k].item<double>() == expected);
+        const double own = rows[n][k].item<double>(), other = vectors[items[n]][k].item<double>();
+        REQUIRE(found[n][k].item<double>() ==
+                (how == GlobalVector::kAdd ? own + other : own * other));
       }
     }
-    // Both towers learn from it, unless nothing of the other one was given.
-    std::vector<at::Tensor> leaves = {rows};
-    if (how != GlobalVector::kNone) leaves.push_back(vectors);
-    RequireGradients(leaves, [&] { return MaskedRows(rows, masked, vectors, how).square().sum(); });
+    // Both towers learn from it.
+    RequireGradients({rows, vectors},
+                     [&] { return WithOtherTower(rows, items, vectors, how).square().sum(); });
   }
-  REQUIRE(MaskedRows(rows, {}, vectors, GlobalVector::kAdd).sizes().vec() ==
-          std::vector<int64_t>{0, kHidden});
-  REQUIRE(MaskedRows(rows, masked, {}, GlobalVector::kNone).size(0) == 3);
 }
 
 }  // namespace
