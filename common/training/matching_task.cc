@@ -7,9 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
+#include "common/models/network/masked_network.h"
+#include "common/models/network/padded_rows.h"
 #include "common/models/network/row_dropout.h"
 #include "common/training/item_keys.h"
 #include "common/training/learner_outputs.h"
+#include "common/training/objectives/transport.h"
 #include "common/training/pair_sampler.h"
 #include "common/training/passes.h"
 #include "common/training/task_options.h"
@@ -99,7 +102,6 @@ class MatchingTask : public RecipeTask {
 
   absl::StatusOr<Loss> LossOf(const std::vector<int64_t>& pass, const std::vector<ShownPair>& shown,
                               const std::vector<ImageNumbers>& images, uint64_t seed) const {
-    const TrainableNetwork& learner = pairs_.learner();
     std::vector<TokenSpan> texts;
     std::vector<const ImageNumbers*> of_pass;
     std::vector<int64_t> matches;
@@ -108,18 +110,75 @@ class MatchingTask : public RecipeTask {
       of_pass.push_back(&images[i]);
       matches.push_back(shown[i].matches ? 1 : 0);
     }
-    const PreparedItems items = PreparedForPairs(*learner.network, texts, of_pass, seed);
+    const Judged judged =
+        recipe_.alignment > 0 ? Aligned(texts, of_pass, seed) : Scored(texts, of_pass, seed);
+    const at::Tensor logits = PairLogitsOf(pairs_.learner(), judged.heads);
+    const at::Tensor labels = at::tensor(matches, at::kLong).to(logits.device());
+    ASSIGN_OR_RETURN(Loss loss, ComputeLoss(objective(), Predictions{logits, labels},
+                                            OptionsOf(objective(), recipe_)));
+    if (judged.distances.defined()) {
+      loss.value = loss.value + recipe_.alignment * (judged.distances * (2 * labels - 1)).mean();
+    }
+    return loss;
+  }
+
+  // What the network makes of pairs.
+  struct Judged {
+    at::Tensor heads;      // B x 2 or B x 1
+    at::Tensor distances;  // between words and regions, B; undefined where nobody asks
+  };
+
+  Judged Scored(const std::vector<TokenSpan>& texts, const std::vector<const ImageNumbers*>& images,
+                uint64_t seed) const {
+    const Network& network = *pairs_.learner().network;
+    const PreparedItems items = PreparedForPairs(network, texts, images, seed);
     std::vector<NetworkPair> network_pairs;
-    std::vector<uint64_t> keys;
-    for (size_t k = 0; k < pass.size(); ++k) {
+    for (size_t k = 0; k < texts.size(); ++k) {
       const FeatureRows& image = items.images[k];
       network_pairs.push_back({texts[k], &items.texts[k], {image.begin(), image.end()}});
-      keys.push_back(items.KeyOfPair(static_cast<int64_t>(k), static_cast<int64_t>(k)));
     }
-    const DropoutScope scope(seed, std::move(keys));
-    const at::Tensor logits = PairLogitsOf(learner, learner.network->ScorePairs(network_pairs));
-    const Predictions predictions = {logits, at::tensor(matches, at::kLong).to(logits.device())};
-    return ComputeLoss(objective(), predictions, OptionsOf(objective(), recipe_));
+    const DropoutScope scope(seed, KeysOfPairs(texts, images));
+    return {network.ScorePairs(network_pairs), {}};
+  }
+
+  Judged Aligned(const std::vector<TokenSpan>& texts,
+                 const std::vector<const ImageNumbers*>& images, uint64_t seed) const {
+    const MaskedNetwork& network = *MaskedNetworkOf(*pairs_.learner().network);
+    std::vector<ShownImage> shown;
+    for (const ImageNumbers* image : images) shown.push_back({image, {}});
+    const DropoutScope scope(seed, KeysOfPairs(texts, images));
+    const LastRows last = network.PairRows(texts, shown, {});
+    const at::Tensor rows = last.All();
+    std::vector<int64_t> words, regions;
+    for (size_t k = 0; k < texts.size(); ++k) {
+      words.push_back(static_cast<int64_t>(texts[k].size()));
+      regions.push_back(images[k]->regions.count);
+    }
+    const at::Tensor first =
+        rows.index_select(0, at::tensor(last.text, at::kLong).to(rows.device()));
+    return {network.PairScores(first), TransportDistances(ItemsAt(rows, last.text, words),
+                                                          ItemsAt(rows, last.regions, regions))};
+  }
+
+  // Of each item `counts` rows from where they begin.
+  static PaddedItems ItemsAt(const at::Tensor& rows, const std::vector<int64_t>& begins,
+                             const std::vector<int64_t>& counts) {
+    std::vector<int64_t> numbers;
+    for (size_t i = 0; i < begins.size(); ++i) {
+      for (int64_t row = 0; row < counts[i]; ++row) numbers.push_back(begins[i] + row);
+    }
+    const PaddedRows padding(counts, rows.device());
+    const at::Tensor which = at::tensor(numbers, at::kLong).to(rows.device());
+    return {padding.Pad(rows.index_select(0, which)), padding.mask()};
+  }
+
+  static std::vector<uint64_t> KeysOfPairs(const std::vector<TokenSpan>& texts,
+                                           const std::vector<const ImageNumbers*>& images) {
+    std::vector<uint64_t> keys;
+    for (size_t k = 0; k < texts.size(); ++k) {
+      keys.push_back(KeyOfPair(KeyOf(texts[k]), KeyOf(*images[k])));
+    }
+    return keys;
   }
 
   const TaskSetting setting_;
@@ -128,6 +187,14 @@ class MatchingTask : public RecipeTask {
   const uint64_t seed_;
   PairSampler sampler_;
 };
+
+absl::Status CheckAligns(const TrainableNetwork& learner) {
+  const MaskedNetwork* network = MaskedNetworkOf(*learner.network);
+  if (network != nullptr && !network->has_two_towers()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "alignment of matching needs a network that reads words and regions as one stream, a UNITER "
+      "or an OSCAR; leave alignment out for another one");
+}
 
 }  // namespace
 
@@ -145,6 +212,7 @@ absl::StatusOr<std::unique_ptr<RecipeTask>> NewMatchingTask(const Objective& obj
   }
   RETURN_IF_ERROR(setting.pairs->corpus().CheckTellable());
   const TaskRecipe& recipe = setting.recipe->tasks[i];
+  if (recipe.alignment > 0) RETURN_IF_ERROR(CheckAligns(setting.pairs->learner()));
   if (recipe.wrong_tags > 0) {
     RETURN_IF_ERROR(RequireTags("wrong_tags", recipe, *setting.pairs));
   }

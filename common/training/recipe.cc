@@ -53,6 +53,7 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
   require(task.student == usual.student || objective.reads_teacher, "student");
   require(task.wrong_share == usual.wrong_share || of_matches, "wrong_share");
   require(task.wrong_tags == 0 || of_matches, "wrong_tags");
+  require(task.alignment == 0 || of_matches, "alignment");
   require(task.masked_share == usual.masked_share || masked, "masked_share");
   require(task.other_tower == usual.other_tower || masked, "other_tower");
   require(task.word_table == usual.word_table || objective.predicted == Predicted::kTokens,
@@ -240,6 +241,7 @@ void VisitTask(const std::string& prefix, TaskRecipe* task, OptionVisitor* v) {
   VisitChoice(prefix + "student", {"pairs", "towers"}, &task->student, v);
   v->Number(prefix + "wrong_share", &task->wrong_share, 0, 1);
   v->Number(prefix + "wrong_tags", &task->wrong_tags, 0, 1);
+  v->Number(prefix + "alignment", &task->alignment, 0, 100);
   VisitChoice(prefix + "made_wrong", {"none", "texts", "images", "both"}, &task->made_wrong, v);
   v->Number(prefix + "replaced_words", &task->replaced_words, 1e-3, 1);
   VisitChoice(prefix + "replaced_kinds", {"all", "nouns"}, &task->replaced_kinds, v);

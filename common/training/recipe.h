@@ -81,6 +81,9 @@ struct TaskRecipe {
   // Of matching: of the pairs that are wrong how many have another picture's tags, and the right
   // caption and regions ("Oscar", Li et al., 2020: all), rather than another caption or picture.
   double wrong_tags = 0;
+  // Of matching: by how much the transport between words and regions is added to the loss, that of
+  // right pairs less that of wrong ones ("UNITER": 0.1).
+  double alignment = 0;
   // Of losses that take them: captions whose words are replaced, each that can be with this
   // probability, and pictures whose regions are, those that the caption mentions and this share of
   // the rest.

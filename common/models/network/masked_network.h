@@ -67,6 +67,8 @@ class MaskedNetwork {
   // Of one stream; as many images as texts.
   virtual LastRows PairRows(absl::Span<const TokenSpan> texts, absl::Span<const ShownImage> images,
                             const at::Tensor& hidden_feature) const = 0;
+  // What Network::ScorePairs makes of pairs whose first rows of the last layer are these, B x H.
+  virtual at::Tensor PairScores(const at::Tensor& /*first_rows*/) const { return {}; }
 
   // Word embeddings, V x H, of the tower that reads texts or images; one stream has one table.
   virtual at::Tensor text_words() const = 0;

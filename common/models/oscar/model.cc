@@ -93,7 +93,11 @@ class OscarNetwork : public Network, public MaskedNetwork {
       parts.push_back(pair.image[0]);
       sequences.push_back(std::move(parts));
     }
-    return net_->MatchLogits(executor_->Run(Pack(sequences), Readout::kFirstRows));
+    return PairScores(executor_->Run(Pack(sequences), Readout::kFirstRows));
+  }
+
+  at::Tensor PairScores(const at::Tensor& first_rows) const override {
+    return net_->MatchLogits(first_rows);
   }
 
   bool has_two_towers() const override { return false; }

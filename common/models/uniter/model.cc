@@ -52,8 +52,11 @@ class UniterNetwork : public CrossEncoderNetwork, public MaskedNetwork {
   at::Tensor ScorePairs(absl::Span<const NetworkPair> pairs) const override {
     std::vector<SequenceParts> sequences;
     for (const NetworkPair& pair : pairs) sequences.push_back({(*pair.text)[0], pair.image[0]});
-    const at::Tensor first = executor_->Run(Pack(sequences), Readout::kFirstRows);
-    return net_->Head(net_->Pooled(first));
+    return PairScores(executor_->Run(Pack(sequences), Readout::kFirstRows));
+  }
+
+  at::Tensor PairScores(const at::Tensor& first_rows) const override {
+    return net_->Head(net_->Pooled(first_rows));
   }
 
   bool has_two_towers() const override { return false; }

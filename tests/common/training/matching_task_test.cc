@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "common/models/network/masked_network.h"
 #include "common/models/trainable.h"
+#include "common/training/objectives/transport.h"
 #include "tests/common/models/oscar/tiny.h"
 #include "tests/common/models/tiny_family.h"
 #include "tests/common/models/uniter/tiny.h"
@@ -33,8 +35,20 @@ double ScoreOf(const LearntPairs& pairs, const CaptionedPicture& pair, int64_t t
   return scores.numel() == 1 ? scores.item<double>() : (scores[1] - scores[0]).item<double>();
 }
 
-// How often pairs are wrong by tags.
-void RequireCostOfEach(const TinyFamily& family, double wrong_tags) {
+// How far the words of a pair are from its regions, by itself.
+double DistanceOf(const LearntPairs& pairs, const CaptionedPicture& pair) {
+  const MaskedNetwork& network = *MaskedNetworkOf(*pairs.learner().network);
+  const TokenSpan text = pairs.text(pair.first);
+  const ImageNumbers image = *pairs.ReadImage(pair.second);
+  const auto words = static_cast<int64_t>(text.size());
+  const at::Tensor rows = network.PairRows({text}, {{&image, {}}}, {}).All();
+  const PaddedItems of_words = {rows.narrow(0, 0, words).unsqueeze(0), {}};
+  const PaddedItems of_regions = {
+      rows.narrow(0, rows.size(0) - image.regions.count, image.regions.count).unsqueeze(0), {}};
+  return TransportDistances(of_words, of_regions).item<double>();
+}
+
+void RequireCostOfEach(const TinyFamily& family, double wrong_tags, double alignment) {
   const TempDir store;
   const ModelBundle start = MakeTinyBundle(store.path(), family);
   const auto learner = *LoadTrainable(start, {});
@@ -47,6 +61,7 @@ void RequireCostOfEach(const TinyFamily& family, double wrong_tags) {
   recipe.tasks[0].objective = "matching";
   recipe.tasks[0].batch = kPairs;
   recipe.tasks[0].wrong_tags = wrong_tags;
+  recipe.tasks[0].alignment = alignment;
   const TaskSetting setting = {
       &recipe, &pairs, at::zeros({}), nullptr, nullptr, PretrainingHeads(nullptr), &start};
 
@@ -73,6 +88,7 @@ void RequireCostOfEach(const TinyFamily& family, double wrong_tags) {
         corpus->ReadPicture(tags_of)->tags == corpus->ReadPicture(pair.second)->tags;
     const double score = ScoreOf(pairs, pair, tags_of);
     sum += std::log1p(std::exp(matches ? -score : score));
+    if (alignment > 0) sum += alignment * (matches ? 1 : -1) * DistanceOf(pairs, pair);
     told += (score > 0) == matches ? 1 : 0;
     wrong += matches ? 0 : 1;
   }
@@ -93,11 +109,16 @@ void RequireCostOfEach(const TinyFamily& family, double wrong_tags) {
 }
 
 TEST_CASE("matching costs what right and wrong pairs do one by one, in one pass or in several") {
-  RequireCostOfEach(TinyUniter(), 0);
+  RequireCostOfEach(TinyUniter(), 0, 0);
+}
+
+TEST_CASE("words and regions of right pairs are drawn together, and of wrong ones apart") {
+  RequireCostOfEach(TinyUniter(), 0, 0.1);
+  RequireCostOfEach(TinyOscar(), 0, 0.5);
 }
 
 TEST_CASE("a pair may be wrong by the tags of another picture, and of equal ones it is right") {
-  for (const double wrong_tags : {0.5, 1.0}) RequireCostOfEach(TinyOscar(), wrong_tags);
+  for (const double wrong_tags : {0.5, 1.0}) RequireCostOfEach(TinyOscar(), wrong_tags, 0);
 }
 
 }  // namespace

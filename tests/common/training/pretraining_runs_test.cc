@@ -38,6 +38,12 @@ TaskRecipe WrongByTags() {
   return task;
 }
 
+TaskRecipe Aligned() {
+  TaskRecipe task = TaskOf("matching", 16);
+  task.alignment = 0.1;
+  return task;
+}
+
 TaskRecipe CoMasked() {
   TaskRecipe task = Masked("mlm", GlobalVector::kAdd);
   task.co_mask = true;
@@ -101,6 +107,7 @@ TEST_CASE("what is hidden is learnt, and the bundle is served and gone on from, 
       {"uniter", Masked("mrfr")},
       {"uniter", Masked("mrc_kl")},
       {"uniter", TaskOf("matching", 16)},
+      {"uniter", Aligned()},
       {"oscar", Masked("mlm")},
       {"oscar", WithTags()},
       {"oscar", Masked("mrc_kl")},
@@ -247,6 +254,7 @@ TEST_CASE("what a network or a corpus lacks is refused before the first step, an
   REQUIRE(absl::StrContains(message("lightningdot", TaskOf("matching")), "scores pairs"));
   REQUIRE(absl::StrContains(message("uniter", WithTags()), "masks_tags of mlm needs a network"));
   REQUIRE(absl::StrContains(message("uniter", WrongByTags()), "leave wrong_tags out"));
+  REQUIRE(absl::StrContains(message("m3p", Aligned()), "leave alignment out"));
 
   for (const TaskRecipe& task : {WithTags(), WrongByTags()}) {
     RecipeFixture of("oscar", {task});

@@ -76,12 +76,14 @@ TEST_CASE("objectives of what is hidden have options of their own") {
   recipe.tasks[3].wrong_share = 0.25;
   recipe.tasks[3].text_negatives = 0;
   recipe.tasks[3].wrong_tags = 0.5;
+  recipe.tasks[3].alignment = 0.1;
   INFO(CheckRecipe(recipe).ToString());
   REQUIRE(CheckRecipe(recipe).ok());
 
   recipe.tasks[1].co_mask = true;
   recipe.tasks[1].masks_tags = true;
   recipe.tasks[0].wrong_tags = 1;
+  recipe.tasks[0].alignment = 0.1;
   recipe.tasks[2].word_table = WordTable::kText;
   recipe.tasks[2].counts_relatives = true;
   recipe.tasks[2].masked_words = "left";
@@ -90,6 +92,7 @@ TEST_CASE("objectives of what is hidden have options of their own") {
   REQUIRE(absl::StrContains(problems, "tasks.1.co_mask is set, but msm does not"));
   REQUIRE(absl::StrContains(problems, "tasks.1.masks_tags is set, but msm does not"));
   REQUIRE(absl::StrContains(problems, "tasks.0.wrong_tags is set, but mlm does not"));
+  REQUIRE(absl::StrContains(problems, "tasks.0.alignment is set, but mlm does not"));
   REQUIRE(absl::StrContains(problems, "tasks.2.word_table is set, but mrfr does not"));
   REQUIRE(absl::StrContains(problems, "tasks.2.counts_relatives is set, but mrfr does not"));
   REQUIRE(absl::StrContains(problems, "tasks.2.masked_words is set, but mrfr does not"));

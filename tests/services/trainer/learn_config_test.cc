@@ -48,7 +48,8 @@ tasks:
   - {objective: mlm, batch_rows: 4096, other_tower: add, word_table: text, co_mask: true,
      masked_words: left right}
   - {objective: mrfr, masked_share: 0.3, other_tower: multiply}
-  - {objective: matching, wrong_share: 0.25, text_negatives: 0, wrong_tags: 0.5}
+  - {objective: matching, wrong_share: 0.25, text_negatives: 0, wrong_tags: 0.5,
+     alignment: 0.2}
   - {objective: mlm, masks_tags: true}
 accumulation: 6
 rate: {peak: 1.0e-4, warmup_steps: 7, decay: linear}
@@ -88,6 +89,7 @@ precision: bfloat16
   REQUIRE(recipe.tasks[3].other_tower == GlobalVector::kMultiply);
   REQUIRE(recipe.tasks[4].wrong_share == 0.25);
   REQUIRE(recipe.tasks[4].wrong_tags == 0.5);
+  REQUIRE(recipe.tasks[4].alignment == 0.2);
   REQUIRE(!recipe.tasks[2].masks_tags);
   REQUIRE(recipe.tasks[5].masks_tags);
   REQUIRE(recipe.accumulation == 6);
@@ -297,6 +299,7 @@ TEST_CASE("of wrong pairs a recipe has as many, and on the sides, that its paper
   const TaskRecipe matching = PaperRecipe("uniter_pretrain.yaml").tasks[0];
   REQUIRE(matching.wrong_share == 0.5);
   REQUIRE(matching.text_negatives == 0);
+  REQUIRE(matching.alignment == 0.1);
 }
 
 TEST_CASE("a device is named as LibTorch does, here or as a flag") {
