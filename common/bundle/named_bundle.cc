@@ -40,10 +40,11 @@ absl::StatusOr<ModelBundle> OpenStoredBundle(const std::string& store, const std
       absl::StrCat("the store ", store, " has no model bundle ", id, "; is it another store's?"));
 }
 
-absl::StatusOr<ModelBundle> OpenNamedBundle(const std::string& store, const std::string& name) {
-  if (IsSha256Hex(name)) return OpenStoredBundle(store, name, /*verify_checksums=*/true);
+absl::StatusOr<ModelBundle> OpenNamedBundle(const std::string& store, const std::string& name,
+                                            bool verify_checksums) {
+  if (IsSha256Hex(name)) return OpenStoredBundle(store, name, verify_checksums);
   ASSIGN_OR_RETURN(const bool there, IsThere(name));
-  if (there) return OpenBundleFolder(name, /*verify_checksums=*/true);
+  if (there) return OpenBundleFolder(name, verify_checksums);
   return absl::NotFoundError(absl::StrCat("'", name,
                                           "' is no folder that is there, and no id of a model "
                                           "bundle, which has 64 hex digits"));

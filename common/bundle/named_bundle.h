@@ -15,8 +15,10 @@ absl::StatusOr<ModelBundle> OpenStoredBundle(const std::string& store, const std
                                              bool verify_checksums);
 
 // The bundle of that id in `store`, or, where `name` is no id, the one in a folder of that name.
-// Its checksums hold.  NotFound if there is neither; else errors as OpenStoredBundle.
-absl::StatusOr<ModelBundle> OpenNamedBundle(const std::string& store, const std::string& name);
+// Its checksums hold, if they are looked at.  NotFound if there is neither; else errors as
+// OpenStoredBundle.
+absl::StatusOr<ModelBundle> OpenNamedBundle(const std::string& store, const std::string& name,
+                                            bool verify_checksums = true);
 
 }  // namespace sightline
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "common/base/status_macros.h"
 #include "common/models/network/masked_network.h"
 #include "common/models/network/padded_rows.h"
@@ -27,8 +28,14 @@ class MatchingTask : public RecipeTask {
         setting_(setting),
         recipe_(setting.recipe->tasks[i]),
         pairs_(*setting.pairs),
+        masked_(MaskedNetworkOf(*pairs_.learner().network)),
         seed_(SeedOfTask(setting, i)),
-        sampler_(SamplerOf(setting, i)) {}
+        sampler_(SamplerOf(setting, i)) {
+    if (recipe_.wrong_tags == 0) return;
+    for (int64_t picture = 0; picture < pairs_.corpus().picture_count(); ++picture) {
+      if (pairs_.tag_count(picture) > 0) tagged_.push_back(picture);
+    }
+  }
 
   absl::StatusOr<TaskStep> AddGradients(int64_t number, const CallContext& call) override {
     const std::vector<ShownPair> all = Draw(number);
@@ -41,8 +48,11 @@ class MatchingTask : public RecipeTask {
  private:
   struct ShownPair {
     int64_t caption = 0, picture = 0;
-    int64_t tags_of = 0;  // the picture whose tags are shown
-    bool matches = true;
+    int64_t tags_of = 0;   // the picture whose tags are shown
+    bool belongs = true;   // caption and picture
+    bool has_tags = true;  // the picture's own, or equal ones
+
+    bool matches() const { return belongs && has_tags; }
   };
 
   // Of this process's part of them.
@@ -69,13 +79,28 @@ class MatchingTask : public RecipeTask {
     return sum;
   }
 
-  // The other picture's tags, if they are another's: with equal ones the pair is right after all.
+  // Shows the other picture's tags, if they are another's.  Where what is read of them is equal, as
+  // nothing is beside a long caption, the pair is right after all.
   absl::Status ChangeTags(ShownPair* pair, ImageNumbers* image) const {
     if (pair->tags_of == pair->picture) return absl::OkStatus();
     ASSIGN_OR_RETURN(ImageNumbers other, pairs_.ReadImage(pair->tags_of));
-    pair->matches = other.ids == image->ids;
+    const auto text = static_cast<int64_t>(pairs_.text(pair->caption).size());
+    const auto read = [&](const ImageNumbers& of) {
+      return absl::MakeConstSpan(of.ids).subspan(0, masked_->TagsReadBeside(of, text));
+    };
+    pair->has_tags = read(other) == read(*image);
     image->ids = std::move(other.ids);
     return absl::OkStatus();
+  }
+
+  // A picture with tags that is wrong for the caption; where some draws find none, its own.
+  int64_t OtherTags(int64_t caption, int64_t picture, Random* random) const {
+    constexpr int kMostDraws = 20;
+    for (int i = 0; i < kMostDraws; ++i) {
+      const int64_t other = tagged_[random->Below(static_cast<int64_t>(tagged_.size()))];
+      if (!pairs_.corpus().MayBeRight(caption, other)) return other;
+    }
+    return picture;
   }
 
   // Captions, each with its picture, or one of the two, or the tags, changed for one that is wrong.
@@ -83,12 +108,14 @@ class MatchingTask : public RecipeTask {
     std::vector<ShownPair> shown;
     for (const int64_t caption : DrawBatch(recipe_, number, &sampler_).captions) {
       const int64_t picture = pairs_.corpus().picture_of(caption);
-      ShownPair pair = {caption, picture, picture, true};
+      ShownPair pair = {caption, picture, picture};
       Random random(RowSeed(seed_, RandomStream::kMismatches, number, caption));
       if (random.Chance(recipe_.wrong_share)) {
-        pair.matches = false;
-        if (recipe_.wrong_tags > 0 && random.Chance(recipe_.wrong_tags)) {
-          pair.tags_of = sampler_.WrongPicture(caption, &random);
+        // Nothing is drawn for what a recipe does not ask for: others draw as they always did.
+        const bool by_tags = recipe_.wrong_tags > 0 && random.Chance(recipe_.wrong_tags);
+        pair.belongs = by_tags;
+        if (by_tags) {
+          pair.tags_of = OtherTags(caption, picture, &random);
         } else if (random.Chance(recipe_.text_negatives)) {
           pair.caption = sampler_.WrongCaption(picture, &random);
         } else {
@@ -104,11 +131,12 @@ class MatchingTask : public RecipeTask {
                               const std::vector<ImageNumbers>& images, uint64_t seed) const {
     std::vector<TokenSpan> texts;
     std::vector<const ImageNumbers*> of_pass;
-    std::vector<int64_t> matches;
+    std::vector<int64_t> matches, signs;
     for (const int64_t i : pass) {
       texts.push_back(pairs_.text(shown[i].caption));
       of_pass.push_back(&images[i]);
-      matches.push_back(shown[i].matches ? 1 : 0);
+      matches.push_back(shown[i].matches() ? 1 : 0);
+      signs.push_back(shown[i].belongs ? 1 : -1);
     }
     const Judged judged =
         recipe_.alignment > 0 ? Aligned(texts, of_pass, seed) : Scored(texts, of_pass, seed);
@@ -117,7 +145,8 @@ class MatchingTask : public RecipeTask {
     ASSIGN_OR_RETURN(Loss loss, ComputeLoss(objective(), Predictions{logits, labels},
                                             OptionsOf(objective(), recipe_)));
     if (judged.distances.defined()) {
-      loss.value = loss.value + recipe_.alignment * (judged.distances * (2 * labels - 1)).mean();
+      const at::Tensor drawn_together = at::tensor(signs, at::kLong).to(logits.device());
+      loss.value = loss.value + recipe_.alignment * (judged.distances * drawn_together).mean();
     }
     return loss;
   }
@@ -143,11 +172,10 @@ class MatchingTask : public RecipeTask {
 
   Judged Aligned(const std::vector<TokenSpan>& texts,
                  const std::vector<const ImageNumbers*>& images, uint64_t seed) const {
-    const MaskedNetwork& network = *MaskedNetworkOf(*pairs_.learner().network);
     std::vector<ShownImage> shown;
     for (const ImageNumbers* image : images) shown.push_back({image, {}});
     const DropoutScope scope(seed, KeysOfPairs(texts, images));
-    const LastRows last = network.PairRows(texts, shown, {});
+    const LastRows last = masked_->PairRows(texts, shown, {});
     const at::Tensor rows = last.All();
     std::vector<int64_t> words, regions;
     for (size_t k = 0; k < texts.size(); ++k) {
@@ -156,8 +184,8 @@ class MatchingTask : public RecipeTask {
     }
     const at::Tensor first =
         rows.index_select(0, at::tensor(last.text, at::kLong).to(rows.device()));
-    return {network.PairScores(first), TransportDistances(ItemsAt(rows, last.text, words),
-                                                          ItemsAt(rows, last.regions, regions))};
+    return {masked_->PairScores(first), TransportDistances(ItemsAt(rows, last.text, words),
+                                                           ItemsAt(rows, last.regions, regions))};
   }
 
   // Of each item `counts` rows from where they begin.
@@ -184,8 +212,10 @@ class MatchingTask : public RecipeTask {
   const TaskSetting setting_;
   const TaskRecipe& recipe_;
   const LearntPairs& pairs_;
+  const MaskedNetwork* const masked_;  // null of families that are not learnt so
   const uint64_t seed_;
   PairSampler sampler_;
+  std::vector<int64_t> tagged_;  // pictures; of recipes that show wrong tags
 };
 
 absl::Status CheckAligns(const TrainableNetwork& learner) {

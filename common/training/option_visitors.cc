@@ -26,6 +26,7 @@ void CheckRate(const std::string& rate_name, const RateOptions& rate, OptionChec
                    absl::StrCat(rate_name,
                                 ".warmup_steps is 0, but with decay inverse_root the rate "
                                 "falls from where they end"));
+  // Nobody has set what is as it begins: 0 in a recipe, else what options have.
   const bool ends_at_share = rate.decay == DecayShape::kCosine || rate.decay == DecayShape::kLinear;
   checker->Require(
       ends_at_share || rate.final_share == 0 || rate.final_share == RateOptions().final_share,

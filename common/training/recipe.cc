@@ -53,6 +53,10 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
   require(task.student == usual.student || objective.reads_teacher, "student");
   require(task.wrong_share == usual.wrong_share || of_matches, "wrong_share");
   require(task.wrong_tags == 0 || of_matches, "wrong_tags");
+  checker->Require(task.wrong_tags < 1 || task.text_negatives == usual.text_negatives,
+                   absl::StrCat(prefix,
+                                "text_negatives is set, but with wrong_tags 1 all wrong "
+                                "pairs have their own caption and picture"));
   require(task.alignment == 0 || of_matches, "alignment");
   require(task.masked_share == usual.masked_share || masked, "masked_share");
   require(task.other_tower == usual.other_tower || masked, "other_tower");

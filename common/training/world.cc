@@ -112,8 +112,10 @@ absl::StatusOr<std::unique_ptr<TrainingWorld>> TrainingWorld::Join(
   std::string thrown = Thrown([&] { world->group_->store = Meet(options); });
   if (!thrown.empty() && KeepsStore(options)) {
     return absl::UnavailableError(absl::StrCat(
-        "process 0 of ", options.size, " cannot wait for the others at port ", options.port, ": ",
-        thrown, "; if another program has that port, give all of them another MASTER_PORT"));
+        "process 0 of ", options.size, " cannot wait for the others at ", options.host, ":",
+        options.port, ": ", thrown,
+        "; is that MASTER_ADDR this machine's? If another program has the port, give all of them "
+        "another MASTER_PORT"));
   }
   if (thrown.empty()) {
     thrown = Thrown([&] { world->group_->gloo = GlooOf(world->group_->store, options); });

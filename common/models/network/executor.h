@@ -1,7 +1,8 @@
 // How a trained stack of transformer blocks is run.  The family decides what goes in and what
 // becomes of the result; which executor there is for a device and a precision is decided here.
 //
-// Includes torch: only .cc files of common/models include this.
+// Includes torch: only .cc files of common/models and common/training, and headers that say the
+// same, include this.
 #ifndef SIGHTLINE_COMMON_MODELS_NETWORK_EXECUTOR_H_
 #define SIGHTLINE_COMMON_MODELS_NETWORK_EXECUTOR_H_
 

@@ -29,13 +29,14 @@ struct ShownImage {
 // tokens included, of its regions and of its image's ids lie together each, and begin at the row
 // named here; of what an item does not have the number says nothing.
 struct LastRows {
-  // Computes all of them, T x H, or those of these numbers, N x H, and of the last layer nothing
-  // else.  The numbers rise, and each item has one at least.  Errors as TransformerExecutor::Run.
+  // All of them, T x H, or those of these numbers, N x H, and of the last layer nothing else.  The
+  // numbers rise, and each item has one at least.  Each call runs all layers, with what is dropped
+  // in the scope of that moment.  Errors as TransformerExecutor::Run.
   at::Tensor All() const { return executor->Run(packed, Readout::kAllRows); }
   at::Tensor At(const std::vector<int64_t>& rows) const { return executor->RunAt(packed, rows); }
 
   PackedParts packed;
-  const TransformerExecutor* executor = nullptr;  // the network's
+  const TransformerExecutor* executor = nullptr;  // the network's, which outlives this
   std::vector<int64_t> text;                      // [CLS] where there is no text
   std::vector<int64_t> regions;
   std::vector<int64_t> ids;

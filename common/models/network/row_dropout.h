@@ -67,8 +67,8 @@ class RowKeys {
 RowKeys RowKeysOf(const std::vector<int64_t>& lengths);
 // Of attention: of what each query of each item pays heed to, by each head, B x heads x Q.
 RowKeys AttentionKeysOf(int64_t items, int64_t heads, int64_t queries);
-// Likewise of some rows of each item, which are at these places in it: as they are of all of them.
-// Q is how many the item with the most has; keys of padding mean nothing.
+// Likewise of some rows of each item, which are at these places in it: where items have keys, the
+// same as among all rows.  Q is how many the item with the most has; keys of padding mean nothing.
 RowKeys RowKeysAt(const std::vector<std::vector<int64_t>>& places);
 RowKeys AttentionKeysAt(const std::vector<std::vector<int64_t>>& places, int64_t heads);
 

@@ -1,5 +1,6 @@
 #include "common/models/network/transformer.h"
 
+#include <c10/util/Exception.h>
 #include <torch/nn/functional/activation.h>
 #include <torch/nn/init.h>
 #include <torch/types.h>
@@ -194,9 +195,12 @@ ReadRows BertEncoderImpl::ReadOf(const PackedRows& packed, const std::vector<int
     for (; next < rows.size() && rows[next] < begin + length; ++next) {
       of_sequence.push_back(rows[next] - begin);
     }
+    TORCH_CHECK(!of_sequence.empty() && of_sequence.front() >= 0, "no row, or one that does not ",
+                "rise, of a sequence that begins at ", begin);
     counts.push_back(static_cast<int64_t>(of_sequence.size()));
     begin += length;
   }
+  TORCH_CHECK(next == rows.size(), "row ", rows[next], " of ", begin);
   const c10::Device device = packed.rows.device();
   ReadRows read{torch::tensor(rows, torch::kInt64).to(device), PaddedRows(counts, device), {}};
   if (dropout_->drops()) {

@@ -179,7 +179,8 @@ class BertEncoderImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& rows, const torch::Tensor& key_bias);
   // The rows that `readout` names.
   torch::Tensor ForwardPacked(const PackedRows& packed, Readout readout);
-  // The last layer's rows of these numbers, N x H.  They rise, and each sequence has one at least.
+  // The last layer's rows of these numbers, N x H.  They rise, and each sequence has one at least;
+  // throws c10::Error if not.
   torch::Tensor ForwardPackedAt(const PackedRows& packed, const std::vector<int64_t>& rows);
 
   const BertConfig& config() const { return config_; }

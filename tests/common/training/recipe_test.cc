@@ -80,6 +80,9 @@ TEST_CASE("objectives of what is hidden have options of their own") {
   INFO(CheckRecipe(recipe).ToString());
   REQUIRE(CheckRecipe(recipe).ok());
 
+  recipe.tasks[3].wrong_tags = 1;
+  REQUIRE(
+      absl::StrContains(Problems(recipe), "tasks.3.text_negatives is set, but with wrong_tags"));
   recipe.tasks[1].co_mask = true;
   recipe.tasks[1].masks_tags = true;
   recipe.tasks[0].wrong_tags = 1;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/base/files.h"
 #include "common/formats/safetensors.h"
 #include "common/models/model.h"
@@ -428,6 +429,25 @@ TEST_CASE("pictures that the network cannot read end a run before its first step
   REQUIRE(absl::StrContains(status.message(), "of 40 pictures"));
   REQUIRE(absl::StrContains(status.message(), "made/1000"));
   REQUIRE(of.notes.steps.empty());
+}
+
+TEST_CASE("pictures that their corpus has not whole are not told as the network's affair") {
+  RecipeFixture of("lightningdot", {TaskOf("cmr", 2)});
+  auto corpus = std::make_unique<MadeUpCorpus>(10);
+  for (int i = 0; i < 6; ++i) {
+    const RegionSet none;
+    corpus->Add(MadeUpItem(absl::StrCat("made/", i), {TinyText(i)}),
+                i == 4 ? none : TinyImage(of.family, i).regions);
+  }
+  std::vector<std::unique_ptr<CorpusReader>> corpora;
+  corpora.push_back(std::move(corpus));
+  const std::unique_ptr<PairCorpus> pairs = *PairCorpus::Open(std::move(corpora), {});
+  of.job.learnt = pairs.get();
+  const absl::Status status = of.Run().status();
+  INFO(status);
+  REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
+  REQUIRE(absl::StrContains(status.message(), "1 of 6 pictures cannot be had from their corpus"));
+  REQUIRE(absl::StrContains(status.message(), "no regions"));
 }
 
 TEST_CASE("a checkpoint of other pictures is refused") {

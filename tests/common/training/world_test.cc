@@ -189,7 +189,7 @@ TEST_CASE("a port that another program has is told by the process that was to wa
   const absl::Status status = TrainingWorld::Join(first).status();
   REQUIRE(status.code() == absl::StatusCode::kUnavailable);
   REQUIRE(absl::StrContains(status.message(),
-                            absl::StrCat("cannot wait for the others at port ", first.port)));
+                            absl::StrCat("cannot wait for the others at 127.0.0.1:", first.port)));
 }
 
 TEST_CASE("numbers that no world has are refused") {

@@ -278,6 +278,7 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   refused({"--model", "m", "--vocabulary", "v", "a"}, "leave out --vocabulary");
   refused({"--model", "m", "--cased", "a"}, "leave out --vocabulary and --cased");
   refused({"--vocabulary", "v", "--store", "s", "a"}, "--store is for a --model by its id");
+  refused({"--model", "folder", "--store", "s", "a"}, "--store is for a --model by its id");
   refused({"--model", std::string(64, 'a'), "a"}, "--store has to say in which store");
   refused({"--set", "s", "--corpus", "folder:f", "a"}, "--set and --corpus say the same");
   refused({"--set", "s", "--languages", "en", "a"}, "--languages are of --corpus");
