@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/base/files.h"
+#include "common/training/recipe.h"
+#include "common/training/training_options.h"
 #include "tests/support/catch.h"
 
 namespace sightline {
@@ -300,6 +302,35 @@ TEST_CASE("of wrong pairs a recipe has as many, and on the sides, that its paper
   REQUIRE(matching.wrong_share == 0.5);
   REQUIRE(matching.text_negatives == 0);
   REQUIRE(matching.alignment == 0.1);
+}
+
+// The names of what it is shown.
+class Names : public OptionVisitor {
+ public:
+  void Number(const std::string& name, double*, double, double) override { all.push_back(name); }
+  void Count(const std::string& name, int64_t*, int64_t, int64_t) override { all.push_back(name); }
+  void Flag(const std::string& name, bool*) override { all.push_back(name); }
+  void Choice(const std::string& name, const std::vector<std::string>&, size_t*) override {
+    all.push_back(name);
+  }
+
+  std::vector<std::string> all = {"objective", "teacher", "masked_words"};
+};
+
+TEST_CASE("the README tells every key of a task") {
+  const auto readme = ReadFile("services/trainer/README.md");
+  REQUIRE(readme.ok());
+  const size_t begin = readme->find("### A task");
+  REQUIRE(begin != std::string::npos);
+  const std::string section = readme->substr(begin, readme->find("\n### ", begin + 1) - begin);
+  Names names;
+  TaskRecipe task;
+  VisitTask("", &task, &names);
+  REQUIRE(names.all.size() > 25);
+  for (const std::string& name : names.all) {
+    INFO(name);
+    REQUIRE(absl::StrContains(section, absl::StrCat("`", name, "`")));
+  }
 }
 
 TEST_CASE("a device is named as LibTorch does, here or as a flag") {
