@@ -124,11 +124,11 @@ TEST_CASE("gradients are slopes at a plan that stays") {
   const PaddedItems of_words = {w, words.mask}, of_regions = {v, regions.mask};
   const at::Tensor plan = TransportPlan(CosineCosts(words, regions), words, regions);
   RequireGradients({w, v}, [&] { return (CosineCosts(of_words, of_regions) * plan).sum(); });
-  w.mutable_grad() = {};
-  v.mutable_grad() = {};
+  w.mutable_grad().reset();
+  v.mutable_grad().reset();
   TransportDistances(of_words, of_regions).sum().backward();
   const at::Tensor of_distance = w.grad().clone();
-  w.mutable_grad() = {};
+  w.mutable_grad().reset();
   (CosineCosts(of_words, of_regions) * plan).sum().backward();
   REQUIRE(at::allclose(of_distance, w.grad()));
 }
