@@ -21,17 +21,16 @@ void VisitAdamW(const std::string& name, AdamWOptions* adamw, OptionVisitor* v) 
   v->Number(name + ".clip_norm", &adamw->clip_norm, 0, 1e9);
 }
 
-void CheckRate(const std::string& rate_name, const RateOptions& rate, OptionChecker* checker) {
+void CheckRate(const std::string& rate_name, const RateOptions& rate, const RateOptions& usual,
+               OptionChecker* checker) {
   checker->Require(rate.decay != DecayShape::kInverseRoot || rate.warmup_steps > 0,
                    absl::StrCat(rate_name,
                                 ".warmup_steps is 0, but with decay inverse_root the rate "
                                 "falls from where they end"));
-  // Nobody has set what is as it begins: 0 in a recipe, else what options have.
   const bool ends_at_share = rate.decay == DecayShape::kCosine || rate.decay == DecayShape::kLinear;
-  checker->Require(
-      ends_at_share || rate.final_share == 0 || rate.final_share == RateOptions().final_share,
-      absl::StrCat(rate_name, ".final_share is ", rate.final_share,
-                   ", but only decays cosine and linear end at a share of the peak"));
+  checker->Require(ends_at_share || rate.final_share == usual.final_share,
+                   absl::StrCat(rate_name, ".final_share is ", rate.final_share,
+                                ", but only decays cosine and linear end at a share of the peak"));
   const std::string name = rate_name + ".drop_every";
   if (rate.decay == DecayShape::kStep) {
     checker->Require(rate.drop_every > 0,

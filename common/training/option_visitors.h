@@ -68,8 +68,9 @@ class OptionChecker : public OptionVisitor {
 // Options that several kinds of runs have, below `name`.
 void VisitRate(const std::string& name, RateOptions* rate, OptionVisitor* v);
 void VisitAdamW(const std::string& name, AdamWOptions* adamw, OptionVisitor* v);
-// What no range says.
-void CheckRate(const std::string& name, const RateOptions& rate, OptionChecker* checker);
+// What no range says; `usual`: as it is where nobody sets anything.
+void CheckRate(const std::string& name, const RateOptions& rate, const RateOptions& usual,
+               OptionChecker* checker);
 
 // Each option as a line "name=value".
 class OptionDescriber : public OptionVisitor {

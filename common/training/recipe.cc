@@ -289,7 +289,7 @@ std::string TaskName(const Recipe& recipe, size_t i) {
 absl::Status CheckRecipe(Recipe recipe) {
   OptionChecker checker("the recipe");
   VisitRecipe(&recipe, &checker);
-  CheckRate("rate", recipe.rate, &checker);
+  CheckRate("rate", recipe.rate, Recipe().rate, &checker);
   checker.Require(
       recipe.rate.warmup_steps < recipe.steps,
       absl::StrCat("rate.warmup_steps is ", recipe.rate.warmup_steps, ", not fewer than steps, ",

@@ -120,9 +120,10 @@ absl::Status CheckTrainingOptions(TrainingOptions options) {
                   "bi.hinge_margin is set, but bi.loss is contrastive, which has none");
   checker.Require(!hinge || options.bi.initial_temperature == BiOptions().initial_temperature,
                   "bi.initial_temperature is set, but bi.loss is hinge, which has none");
-  CheckRate("text.rate", options.text.rate, &checker);
-  CheckRate("bi.rate", options.bi.rate, &checker);
-  CheckRate("joint.rate", options.joint.rate, &checker);
+  const TrainingOptions usual;
+  CheckRate("text.rate", options.text.rate, usual.text.rate, &checker);
+  CheckRate("bi.rate", options.bi.rate, usual.bi.rate, &checker);
+  CheckRate("joint.rate", options.joint.rate, usual.joint.rate, &checker);
   CheckCombination(options, &checker);
   return checker.ToStatus();
 }

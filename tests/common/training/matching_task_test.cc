@@ -161,9 +161,11 @@ TEST_CASE("words and regions of right pairs are drawn together, and of wrong one
 }
 
 TEST_CASE("a pair may be wrong by the tags of another picture, and of equal ones it is right") {
+  TinyFamily family = TinyOscar();
+  family.manifest.mutable_tags()->set_max_token_count(6);  // one tag beside two words
   Drawn all;
   for (int64_t number = 0; number < 8; ++number) {
-    const Drawn drawn = RequireCostOfEach(TinyOscar(), WithWrongTags(1), number);
+    const Drawn drawn = RequireCostOfEach(family, WithWrongTags(1), number);
     REQUIRE(drawn.wrong + drawn.right_by_tags == drawn.by_tags);
     all.wrong += drawn.wrong;
     all.right_by_tags += drawn.right_by_tags;

@@ -77,6 +77,17 @@ TEST_CASE("drops of the rate are for decay by steps, and that needs them") {
   REQUIRE(absl::StrContains(missing.message(), "joint.rate.drop_every is 0"));
 }
 
+TEST_CASE("a share of the peak at the end is for the decays that end at one") {
+  TrainingOptions options;
+  options.bi.rate.decay = DecayShape::kConstant;
+  REQUIRE(CheckTrainingOptions(options).ok());
+  options.bi.rate.final_share = 0.5;
+  REQUIRE(absl::StrContains(CheckTrainingOptions(options).message(),
+                            "bi.rate.final_share is 0.5, but only decays cosine and linear"));
+  options.bi.rate.decay = DecayShape::kLinear;
+  REQUIRE(CheckTrainingOptions(options).ok());
+}
+
 TEST_CASE("a rate falls with the root of its steps from a warm-up only") {
   TrainingOptions options;
   options.joint.rate.decay = DecayShape::kInverseRoot;
