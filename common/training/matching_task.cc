@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,7 @@ class MatchingTask : public RecipeTask {
         pairs_(*setting.pairs),
         masked_(MaskedNetworkOf(*pairs_.learner().network)),
         seed_(SeedOfTask(setting, i)),
-        sampler_(SamplerOf(setting, i)) {
+        sampler_(SamplerOf(setting, i, WantedBy(recipe_, pairs_))) {
     if (recipe_.wrong_tags == 0) return;
     for (int64_t picture = 0; picture < pairs_.corpus().picture_count(); ++picture) {
       if (pairs_.tag_count(picture) > 0) tagged_.push_back(picture);
@@ -54,6 +55,13 @@ class MatchingTask : public RecipeTask {
 
     bool matches() const { return belongs && has_tags; }
   };
+
+  // Where tags are changed, pictures that have some: else none would tell a pair that is right.
+  static std::function<bool(int64_t picture)> WantedBy(const TaskRecipe& recipe,
+                                                       const LearntPairs& pairs) {
+    if (recipe.wrong_tags == 0) return nullptr;
+    return [&pairs](int64_t picture) { return pairs.tag_count(picture) > 0; };
+  }
 
   // Of this process's part of them.
   absl::StatusOr<Loss> OwnLoss(const std::vector<ShownPair>& all, int64_t number,
@@ -94,7 +102,7 @@ class MatchingTask : public RecipeTask {
   }
 
   // A picture with tags that is wrong for the caption; where some draws find none, its own.
-  int64_t OtherTags(int64_t caption, int64_t picture, Random* random) const {
+  int64_t OtherTagged(int64_t caption, int64_t picture, Random* random) const {
     constexpr int kMostDraws = 20;
     for (int i = 0; i < kMostDraws; ++i) {
       const int64_t other = tagged_[random->Below(static_cast<int64_t>(tagged_.size()))];
@@ -113,14 +121,16 @@ class MatchingTask : public RecipeTask {
       if (random.Chance(recipe_.wrong_share)) {
         // Nothing is drawn for what a recipe does not ask for: others draw as they always did.
         const bool by_tags = recipe_.wrong_tags > 0 && random.Chance(recipe_.wrong_tags);
-        pair.belongs = by_tags;
         if (by_tags) {
-          pair.tags_of = OtherTags(caption, picture, &random);
+          pair.tags_of = OtherTagged(caption, picture, &random);
         } else if (random.Chance(recipe_.text_negatives)) {
           pair.caption = sampler_.WrongCaption(picture, &random);
         } else {
-          pair.picture = pair.tags_of = sampler_.WrongPicture(caption, &random);
+          pair.picture = pair.tags_of = recipe_.wrong_tags > 0
+                                            ? OtherTagged(caption, picture, &random)
+                                            : sampler_.WrongPicture(caption, &random);
         }
+        pair.belongs = pair.caption == caption && pair.picture == picture;
       }
       shown.push_back(pair);
     }

@@ -3,7 +3,7 @@
 namespace sightline {
 
 void VisitRate(const std::string& name, RateOptions* rate, OptionVisitor* v) {
-  v->Number(name + ".peak", &rate->peak, 0, 1);
+  v->Number(name + ".peak", &rate->peak, 1e-12, 1);
   v->Count(name + ".warmup_steps", &rate->warmup_steps, 0, kMostCount);
   VisitChoice(name + ".decay", {"cosine", "linear", "constant", "step", "inverse_root"},
               &rate->decay, v);

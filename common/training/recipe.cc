@@ -49,10 +49,15 @@ void CheckUnread(const std::string& prefix, const Objective& objective, const Ta
   require(task.text_negatives == usual.text_negatives || of_problems || of_matches,
           "text_negatives");
   require(task.mined_from == 0 || objective.reads == ObjectiveReads::kPairLogits, "mined_from");
+  require(task.nearest == 0 || !(of_matches || masked), "nearest");
   require(task.teacher.empty() || objective.reads_teacher, "teacher");
   require(task.student == usual.student || objective.reads_teacher, "student");
   require(task.wrong_share == usual.wrong_share || of_matches, "wrong_share");
   require(task.wrong_tags == 0 || of_matches, "wrong_tags");
+  checker->Require(task.wrong_share > 0 || (task.wrong_tags == 0 && task.alignment == 0),
+                   absl::StrCat(prefix,
+                                "wrong_share is 0: wrong_tags has no pairs to make wrong, "
+                                "and alignment none to keep apart"));
   checker->Require(task.wrong_tags < 1 || task.text_negatives == usual.text_negatives,
                    absl::StrCat(prefix,
                                 "text_negatives is set, but with wrong_tags 1 all wrong "
@@ -299,6 +304,8 @@ absl::Status CheckRecipe(Recipe recipe) {
     VisitTask(PrefixOf(i), &recipe.tasks[i], &checker);
     CheckTask(PrefixOf(i), recipe.tasks[i], recipe.mining, &checker);
   }
+  checker.Require(recipe.dropout >= 0 || recipe.dropout == Recipe().dropout,
+                  absl::StrCat("dropout is ", recipe.dropout, ", not 0 to 0.9"));
   CheckMining(recipe, &checker);
   CheckTemperature(recipe, &checker);
   CheckWordNet(recipe, &checker);

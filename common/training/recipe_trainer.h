@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "common/base/call_context.h"
 #include "common/bundle/model_bundle.h"
 #include "common/training/development_report.h"
@@ -44,7 +45,8 @@ struct RecipeStepReport {
     std::string objective;  // as TaskName
     int64_t steps = 0;
     double loss = 0;
-    double first = 0;  // share of what was ranked whose right answer came first
+    // Share of what was ranked whose right answer came first; none where nothing is.
+    absl::optional<double> first;
   };
 
   int64_t step = 0;

@@ -19,10 +19,12 @@ RecipeWindow::RecipeWindow(const Recipe* recipe, Clock* clock)
 void RecipeWindow::Add(size_t task, const TaskStep& step) {
   const Loss& loss = step.loss;
   TaskSums& sums = tasks_[task];
-  const at::Tensor first = loss.first.defined() ? loss.first : at::zeros_like(loss.value);
   sums.loss = sums.steps == 0 ? loss.value : sums.loss + loss.value;
-  sums.first = sums.steps == 0 ? first : sums.first + first;
   ++sums.steps;
+  if (loss.first.defined()) {
+    sums.first = sums.ranked == 0 ? loss.first : sums.first + loss.first;
+    ++sums.ranked;
+  }
   items_ += step.items;
   ++steps_;
 }
@@ -32,10 +34,15 @@ absl::Status RecipeWindow::Report(RecipeStepReport* report) {
     TaskSums& sums = tasks_[i];
     if (sums.steps == 0) continue;
     const auto steps = static_cast<double>(sums.steps);
-    report->tasks.push_back({TaskName(recipe_, i), sums.steps, sums.loss.item<double>() / steps,
-                             sums.first.item<double>() / steps});
-    if (!std::isfinite(report->tasks.back().loss)) {
-      return absl::InternalError(absl::StrCat("the loss of ", TaskName(recipe_, i),
+    RecipeStepReport::Task& task = report->tasks.emplace_back();
+    task.objective = TaskName(recipe_, i);
+    task.steps = sums.steps;
+    task.loss = sums.loss.item<double>() / steps;
+    if (sums.ranked > 0) {
+      task.first = sums.first.item<double>() / static_cast<double>(sums.ranked);
+    }
+    if (!std::isfinite(task.loss)) {
+      return absl::InternalError(absl::StrCat("the loss of ", task.objective,
                                               " is not finite any more at step ", report->step,
                                               "; start again with a lower rate or a longer "
                                               "warm-up, or, if no step before had a finite one, "

@@ -40,7 +40,7 @@ class RecipeWindow {
 
  private:
   struct TaskSums {
-    int64_t steps = 0;
+    int64_t steps = 0, ranked = 0;  // of all, and of those in which something was ranked
     at::Tensor loss, first;
   };
 

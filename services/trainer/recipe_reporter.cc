@@ -17,10 +17,9 @@ Json JsonOf(const RecipeStepReport& report) {
   Json json = {{"event", "step"}, {"step", report.step}, {"steps", report.steps}};
   Json tasks = Json::array();
   for (const RecipeStepReport::Task& task : report.tasks) {
-    tasks.push_back({{"objective", task.objective},
-                     {"steps", task.steps},
-                     {"loss", task.loss},
-                     {"first", task.first}});
+    Json& of_task = tasks.emplace_back(
+        Json{{"objective", task.objective}, {"steps", task.steps}, {"loss", task.loss}});
+    if (task.first.has_value()) of_task["first"] = *task.first;
   }
   json["tasks"] = std::move(tasks);
   json["rate"] = report.rate;
@@ -52,8 +51,8 @@ std::string Three(const DirectionRecall& recall) {
 std::string StepLine(const RecipeStepReport& report, const absl::optional<double>& score) {
   std::string line = absl::StrFormat("%d/%d", report.step, report.steps);
   for (const RecipeStepReport::Task& task : report.tasks) {
-    absl::StrAppendFormat(&line, "  %s %.3f hit %.0f %%", task.objective, task.loss,
-                          100 * task.first);
+    absl::StrAppendFormat(&line, "  %s %.3f", task.objective, task.loss);
+    if (task.first.has_value()) absl::StrAppendFormat(&line, " hit %.0f %%", 100 * *task.first);
   }
   if (score.has_value()) absl::StrAppendFormat(&line, "  development %.1f", *score);
   absl::StrAppendFormat(&line, "  %.0f/s  %s left", report.items_per_second,

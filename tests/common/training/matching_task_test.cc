@@ -51,7 +51,7 @@ double DistanceOf(const LearntPairs& pairs, const CaptionedPicture& pair, int64_
 }
 
 // A picture with tags that may not be right for the caption, as the task draws it.
-int64_t OtherTags(const LearntPairs& pairs, int64_t caption, int64_t picture, Random* random) {
+int64_t OtherTagged(const LearntPairs& pairs, int64_t caption, int64_t picture, Random* random) {
   std::vector<int64_t> tagged;
   for (int64_t i = 0; i < pairs.corpus().picture_count(); ++i) {
     if (!pairs.corpus().ReadPicture(i)->tags.empty()) tagged.push_back(i);
@@ -97,7 +97,8 @@ Drawn RequireCostOfEach(const TinyFamily& family, TaskRecipe task, int64_t numbe
       &recipe, &pairs, at::zeros({}), nullptr, nullptr, PretrainingHeads(nullptr), &start};
 
   // The pairs that its draws make.
-  PairSampler sampler = SamplerOf(setting, 0);
+  const auto tagged = [&](int64_t picture) { return !corpus->ReadPicture(picture)->tags.empty(); };
+  PairSampler sampler = task.wrong_tags > 0 ? SamplerOf(setting, 0, tagged) : SamplerOf(setting, 0);
   Drawn drawn;
   double sum = 0;
   int64_t told = 0;
@@ -108,15 +109,18 @@ Drawn RequireCostOfEach(const TinyFamily& family, TaskRecipe task, int64_t numbe
     Random random(RowSeed(SeedOfTask(setting, 0), RandomStream::kMismatches, number, caption));
     if (random.Chance(0.5)) {
       if (task.wrong_tags > 0 && random.Chance(task.wrong_tags)) {
-        tags_of = OtherTags(pairs, pair.first, pair.second, &random);
+        tags_of = OtherTagged(pairs, pair.first, pair.second, &random);
         ++drawn.by_tags;
       } else if (random.Chance(0.5)) {
         pair.first = sampler.WrongCaption(pair.second, &random);
       } else {
-        pair.second = tags_of = sampler.WrongPicture(pair.first, &random);
+        pair.second = tags_of = task.wrong_tags > 0
+                                    ? OtherTagged(pairs, pair.first, pair.second, &random)
+                                    : sampler.WrongPicture(pair.first, &random);
       }
     }
     const bool belongs = corpus->MayBeRight(pair.first, pair.second);
+    if (task.wrong_tags > 0) REQUIRE((tagged(pair.second) && tagged(tags_of)));
     const bool matches = belongs && TagsRead(pairs, tags_of, pair.first, positions) ==
                                         TagsRead(pairs, pair.second, pair.first, positions);
     const double score = ScoreOf(pairs, pair, tags_of);

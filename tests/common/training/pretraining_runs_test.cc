@@ -206,7 +206,7 @@ TEST_CASE("several batches of a step are one that is as large") {
   };
   const RecipeStepReport whole = first_step(12, 1), parts = first_step(4, 3);
   REQUIRE(parts.tasks[0].loss == Approx(whole.tasks[0].loss).epsilon(1e-5));
-  REQUIRE(parts.tasks[0].first == Approx(whole.tasks[0].first).epsilon(1e-5));
+  REQUIRE(*parts.tasks[0].first == Approx(*whole.tasks[0].first).epsilon(1e-5));
   REQUIRE(parts.gradient_norm == Approx(whole.gradient_norm).epsilon(1e-4));
   REQUIRE(first_step(4, 1).gradient_norm != Approx(whole.gradient_norm).epsilon(1e-3));
 }

@@ -80,6 +80,12 @@ TEST_CASE("objectives of what is hidden have options of their own") {
   INFO(CheckRecipe(recipe).ToString());
   REQUIRE(CheckRecipe(recipe).ok());
 
+  recipe.tasks[3].wrong_share = 0;
+  REQUIRE(absl::StrContains(Problems(recipe), "tasks.3.wrong_share is 0: wrong_tags has no pairs"));
+  recipe.tasks[3].wrong_share = 0.25;
+  recipe.tasks[3].nearest = 2;
+  REQUIRE(absl::StrContains(Problems(recipe), "tasks.3.nearest is set, but matching does not"));
+  recipe.tasks[3].nearest = 0;
   recipe.tasks[3].wrong_tags = 1;
   REQUIRE(
       absl::StrContains(Problems(recipe), "tasks.3.text_negatives is set, but with wrong_tags"));
@@ -106,6 +112,20 @@ TEST_CASE("objectives of what is hidden have options of their own") {
   recipe.tasks[1].wrong_share = 0.3;
   REQUIRE(absl::StrContains(Problems(recipe), "tasks.0.other_tower is set, but hinge does not"));
   REQUIRE(absl::StrContains(Problems(recipe), "tasks.1.wrong_share is set, but pairwise does not"));
+}
+
+TEST_CASE("a recipe drops nothing or some, and has a rate") {
+  Recipe recipe = Sound();
+  recipe.dropout = -0.1;
+  recipe.rate.peak = 0;
+  const std::string problems = Problems(recipe);
+  REQUIRE(absl::StrContains(problems, "dropout is -0.1, not 0 to 0.9"));
+  REQUIRE(absl::StrContains(problems, "rate.peak is 0"));
+  for (const double dropout : {-1.0, 0.0, 0.9}) {
+    recipe = Sound();
+    recipe.dropout = dropout;
+    REQUIRE(CheckRecipe(recipe).ok());
+  }
 }
 
 TEST_CASE("what an objective does not look at is told once") {
