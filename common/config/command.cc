@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/base/error_details.h"
 #include "common/config/nearest_name.h"
@@ -99,8 +103,12 @@ int Fail(const absl::Status& error, const Console& console) {
 }
 
 std::string FormatError(const absl::Status& error) {
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(error.message(), '\n')) {
+    lines.push_back(Printable(std::string(line), /*max_width=*/0));
+  }
   std::string text = absl::StrCat("error: ", absl::StatusCodeToString(error.code()), ": ",
-                                  Printable(std::string(error.message()), /*max_width=*/0), "\n");
+                                  absl::StrJoin(lines, "\n    "), "\n");
   if (const auto reason = GetReason(error)) {
     absl::StrAppend(&text, "  reason: ", Printable(reason->reason, 0));
     for (const auto& [key, value] : reason->metadata) {

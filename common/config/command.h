@@ -63,8 +63,9 @@ int UsageError(const Command& command, absl::string_view problem, const Console&
 // Tells the error with all its details and returns ExitStatusOf it.
 int Fail(const absl::Status& error, const Console& console);
 
-// "error: NOT_FOUND: ...", then one indented line for each detail: reason, fields,
-// preconditions, when to try again.
+// "error: NOT_FOUND: ...", a message of several lines with those behind the first farther in than
+// any detail; then one indented line for each detail: reason, fields, preconditions, when to try
+// again.
 std::string FormatError(const absl::Status& error);
 
 }  // namespace sightline

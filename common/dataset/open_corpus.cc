@@ -134,8 +134,10 @@ absl::StatusOr<CorpusKind> ParseCorpusKind(absl::string_view name) {
   for (const auto& [kind, known] : kKinds) {
     if (known == name) return kind;
   }
+  const bool is_path = absl::StrContains(name, '.') || absl::StrContains(name, '/');
   return absl::InvalidArgumentError(absl::StrCat(
-      "unknown corpus kind \"", name, "\"; known: ", absl::StrJoin(CorpusKindNames(), ", ")));
+      "unknown corpus kind \"", name, "\"; known: ", absl::StrJoin(CorpusKindNames(), ", "),
+      is_path ? absl::StrCat("; a path stands behind its kind, as regions:", name) : ""));
 }
 
 std::vector<std::string> CorpusKindNames() {

@@ -88,6 +88,15 @@ TEST_CASE("commands that are elsewhere are named, and whoever asks for one learn
   REQUIRE(run("whistle").err == "unknown command 'whistle'; there are: greet\n");
 }
 
+TEST_CASE("several problems have a line each, which is no detail") {
+  absl::Status status = absl::InvalidArgumentError("a.yaml:1:1: x\nreason: \x1B[1my");
+  status = WithRetryDelay(status, absl::Milliseconds(100));
+  REQUIRE(FormatError(status) ==
+          "error: INVALID_ARGUMENT: a.yaml:1:1: x\n"
+          "    reason: \xEF\xBF\xBD[1my\n"
+          "  try again after 100ms\n");
+}
+
 TEST_CASE("retry delays and preconditions are told") {
   absl::Status status = WithRetryDelay(absl::UnavailableError("busy"), absl::Milliseconds(100));
   status = WithPrecondition(status, {"GENERATION", "indexes/a", "not \x1B[1mheld"});

@@ -245,6 +245,7 @@ TEST_CASE("what a network or a corpus lacks is refused before the first step, an
     return std::string(status.message());
   };
   REQUIRE(absl::StrContains(message("sgraf", Masked("mlm")), "words or regions hidden"));
+  REQUIRE(absl::StartsWith(message("sgraf", Masked("mlm")), "tasks.0: the objective mlm needs"));
   REQUIRE(absl::StrContains(message("uniter", Masked("mlm", GlobalVector::kAdd)), "two towers"));
   TaskRecipe other_table = Masked("mlm");
   other_table.word_table = WordTable::kText;

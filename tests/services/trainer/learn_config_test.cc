@@ -184,6 +184,7 @@ TEST_CASE("what a flag has wrong is told of the flag, not of the file") {
   REQUIRE(status.code() == absl::StatusCode::kInvalidArgument);
   REQUIRE(absl::StartsWith(status.message(),
                            "--corpus made.regions: unknown corpus kind \"made.regions\""));
+  REQUIRE(absl::StrContains(status.message(), "behind its kind, as regions:made.regions\n"));
   REQUIRE(absl::StrContains(status.message(), "\n--development karpathy:f,split=test: "));
   REQUIRE_FALSE(absl::StrContains(status.message(), "recipe.yaml"));
 }
