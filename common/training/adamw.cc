@@ -1,8 +1,10 @@
 #include "common/training/adamw.h"
 
 #include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -14,6 +16,12 @@ namespace {
 
 // Each parameter begins at a multiple of 64 bytes, as an allocation of its own would.
 constexpr int64_t kAlignment = 16;
+
+// Numbers that a CPU takes through all of a step before the next: what is read and written of them
+// stays in a core's own cache meanwhile.
+constexpr int64_t kPart = 1 << 14;
+static_assert(kPart % kAlignment == 0,
+              "or each part's last numbers would be computed by themselves");
 
 at::Tensor View(const at::Tensor& flat, int64_t offset, int64_t count,
                 const std::vector<int64_t>& shape) {
@@ -104,15 +112,31 @@ at::Tensor AdamW::Step(const std::vector<size_t>& groups, double rate) {
 }
 
 void AdamW::StepGroup(double rate, Group* group) const {
-  const int64_t step = ++group->step_count;
-  group->weights.addcmul_(group->weights, group->decay, -rate * options_.weight_decay);
-  group->first.lerp_(group->gradients, 1 - options_.beta1);
-  group->second.mul_(options_.beta2)
-      .addcmul_(group->gradients, group->gradients, 1 - options_.beta2);
-  const double first_bias = 1 - std::pow(options_.beta1, static_cast<double>(step));
-  const double second_bias = 1 - std::pow(options_.beta2, static_cast<double>(step));
-  const at::Tensor scale = group->second.sqrt().div_(std::sqrt(second_bias)).add_(options_.epsilon);
-  group->weights.addcdiv_(group->first, scale, -rate / first_bias);
+  ++group->step_count;
+  const int64_t length = group->weights.numel();
+  if (!group->weights.is_cpu()) return StepPart(rate, *group, 0, length);
+  at::parallel_for(0, (length + kPart - 1) / kPart, /*grain_size=*/1,
+                   [&](int64_t first, int64_t last) {
+                     at::NoGradGuard no_grad;
+                     for (int64_t part = first; part < last; ++part) {
+                       const int64_t begin = part * kPart;
+                       StepPart(rate, *group, begin, std::min(kPart, length - begin));
+                     }
+                   });
+}
+
+void AdamW::StepPart(double rate, const Group& group, int64_t begin, int64_t count) const {
+  const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, begin, count); };
+  const at::Tensor weights = part(group.weights), gradients = part(group.gradients);
+  const at::Tensor first = part(group.first), second = part(group.second);
+  const auto step = static_cast<double>(group.step_count);
+  weights.addcmul_(weights, part(group.decay), -rate * options_.weight_decay);
+  first.lerp_(gradients, 1 - options_.beta1);
+  second.mul_(options_.beta2).addcmul_(gradients, gradients, 1 - options_.beta2);
+  const double first_bias = 1 - std::pow(options_.beta1, step);
+  const double second_bias = 1 - std::pow(options_.beta2, step);
+  const at::Tensor scale = second.sqrt().div_(std::sqrt(second_bias)).add_(options_.epsilon);
+  weights.addcdiv_(first, scale, -rate / first_bias);
 }
 
 void AdamW::UpdateAverage(double keep) {

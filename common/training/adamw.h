@@ -87,6 +87,8 @@ class AdamW {
 
   Group MakeGroup(const std::vector<NamedParameter>& parameters, bool average) const;
   void StepGroup(double rate, Group* group) const;
+  // What StepGroup makes of the numbers from `begin` on; its own step is counted.
+  void StepPart(double rate, const Group& group, int64_t begin, int64_t count) const;
 
   const AdamWOptions options_;
   std::vector<Group> groups_;

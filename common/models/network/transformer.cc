@@ -9,6 +9,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/models/network/batched_product.h"
 #include "common/models/network/level.h"
 
 namespace sightline {
@@ -81,11 +82,11 @@ torch::Tensor BertSelfAttentionImpl::Attend(const torch::Tensor& q, const torch:
   const auto by_head = [&](const torch::Tensor& x) {
     return x.view({x.size(0), x.size(1), head_count_, head_size}).transpose(1, 2);
   };
-  torch::Tensor scores = torch::matmul(by_head(q), by_head(k).transpose(2, 3));
+  torch::Tensor scores = BatchedProduct(by_head(q), by_head(k).transpose(2, 3));
   scores = scores / std::sqrt(static_cast<double>(head_size));
   if (bias.defined()) scores = scores + bias;
   const torch::Tensor weights = dropout_(torch::softmax(scores, -1), keys);
-  return torch::matmul(weights, by_head(v)).transpose(1, 2).reshape(q.sizes());
+  return BatchedProduct(weights, by_head(v)).transpose(1, 2).reshape(q.sizes());
 }
 
 torch::Tensor BertSelfAttentionImpl::forward(const torch::Tensor& rows, const torch::Tensor& bias,

@@ -75,6 +75,34 @@ TEST_CASE("steps are those of torch::optim::AdamW, with clipping before and deca
   }
 }
 
+TEST_CASE("more numbers than a core takes at a time are stepped alike, by any number of threads") {
+  constexpr int64_t kLength = 50003;
+  at::manual_seed(7);
+  const at::Tensor start = at::randn({kLength}), slope = at::randn({kLength});
+  AdamWOptions options;
+  options.decays = DecayRule::kAll;
+  options.clip_norm = 0;
+  const auto stepped = [&](int64_t begin, int64_t count, int threads) {
+    const at::Tensor weight = start.narrow(0, begin, count).clone().set_requires_grad(true);
+    AdamW adamw({{{"weight", weight}}}, options, /*average=*/false);
+    at::set_num_threads(threads);
+    for (int step = 0; step < 3; ++step) {
+      adamw.ZeroGradients();
+      (weight.pow(2) * slope.narrow(0, begin, count)).sum().backward();
+      adamw.Step({0}, 0.1);
+    }
+    return weight.detach();
+  };
+  const int threads = at::get_num_threads();
+  const at::Tensor alone = stepped(0, kLength, 1), together = stepped(0, kLength, 3);
+  // Of so few numbers all are one part; of a whole number of registers, for the same arithmetic.
+  const at::Tensor last = stepped(kLength - 35, 32, 1);
+  at::set_num_threads(threads);
+  REQUIRE(at::equal(alone, together));
+  REQUIRE(Distance(last, alone.narrow(0, kLength - 35, 32)) < 1e-6);
+  REQUIRE(Distance(start, alone) > 0.1);
+}
+
 TEST_CASE("weight decay is for matrices and kernels only, unless another rule is chosen") {
   const at::Tensor matrix = at::zeros({2, 2}), vector = at::zeros({2}), scalar = at::zeros({});
   // By matrices, by name, all.
