@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "common/base/status_macros.h"
 #include "common/models/inference.h"
+#include "common/models/network/batched_product.h"
 #include "common/models/network/level.h"
 #include "common/models/network/transformer.h"
 #include "common/models/network/weights.h"
@@ -251,11 +252,12 @@ torch::Tensor SgrafSimilarityImpl::Score(const torch::Tensor& regions,
                                          const torch::Tensor& words,
                                          const torch::Tensor& text_global) {
   // With one text for all that is one product of matrices, not n small ones.
-  const torch::Tensor columns = words.size(0) == 1 ? words[0].t() : words.transpose(1, 2);
-  torch::Tensor scores = torch::matmul(regions, columns);  // n x R x L
+  torch::Tensor scores = words.size(0) == 1
+                             ? torch::matmul(regions, words[0].t())
+                             : BatchedProduct(regions, words.transpose(1, 2));  // n x R x L
   scores = L2n(torch::leaky_relu(scores, kLeak), 2);
   const torch::Tensor attention = torch::softmax(kAttentionScale * scores, 1).transpose(1, 2);
-  const torch::Tensor context = L2n(torch::matmul(attention, regions), -1);  // n x L x E
+  const torch::Tensor context = L2n(BatchedProduct(attention, regions), -1);  // n x L x E
   torch::Tensor nodes = L2n(local_((context - words).pow(2)), -1);
   if (has_global_node()) {
     nodes = torch::cat({GlobalNode(image_global, text_global).unsqueeze(1), nodes}, 1);
@@ -266,8 +268,8 @@ torch::Tensor SgrafSimilarityImpl::Score(const torch::Tensor& regions,
 torch::Tensor SgrafSimilarityImpl::Reason(torch::Tensor nodes) {
   for (Step& step : steps_) {
     const torch::Tensor edges =
-        torch::softmax(torch::matmul(step.query(nodes), step.key(nodes).transpose(1, 2)), -1);
-    nodes = torch::relu(step.graph(torch::matmul(edges, nodes)));
+        torch::softmax(BatchedProduct(step.query(nodes), step.key(nodes).transpose(1, 2)), -1);
+    nodes = torch::relu(step.graph(BatchedProduct(edges, nodes)));
   }
   return nodes.select(1, 0);
 }
