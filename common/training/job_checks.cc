@@ -14,7 +14,7 @@ namespace sightline {
 namespace {
 
 // Raised when the same job would give other weights than before.
-constexpr int kTrainerVersion = 2;
+constexpr int kTrainerVersion = 3;
 
 void CheckModel(const TrainingJob& job, const bundle::v1::ModelBundleManifest& manifest,
                 Problems* problems) {

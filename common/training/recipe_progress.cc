@@ -19,7 +19,7 @@ namespace {
 constexpr char kLookedStepFact[] = "looked_step";
 constexpr char kBestStepFact[] = "best_step", kBestScoreFact[] = "best_score";
 // Goes up when the same job would end in other weights.
-constexpr int kTrainerVersion = 4;
+constexpr int kTrainerVersion = 5;
 
 std::vector<at::Tensor> TensorsOf(const std::map<std::string, at::Tensor>& named) {
   std::vector<at::Tensor> tensors;

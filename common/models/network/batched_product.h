@@ -1,6 +1,5 @@
 // Products of many small matrices, as attention's.  LibTorch without MKL, as distributions build
-// it, takes them one by one to a BLAS, which takes longer to get to work than to do it: a sixth of
-// a step of a network of four layers of 192.
+// it, takes them one by one to a BLAS, which takes longer to get to work than to do it.
 //
 // Includes torch: only .cc files of common/models and common/training include this.
 #ifndef SIGHTLINE_COMMON_MODELS_NETWORK_BATCHED_PRODUCT_H_
