@@ -19,30 +19,21 @@ struct Panel {
   int64_t step;
 };
 
-// Four columns of four numbers each, from `columns` on and `pitch` apart, to rows of a panel.
-void Turn(const float* columns, int64_t pitch, float* rows) {
-  __m128 a = _mm_loadu_ps(columns), b = _mm_loadu_ps(columns + pitch);
-  __m128 c = _mm_loadu_ps(columns + 2 * pitch), d = _mm_loadu_ps(columns + 3 * pitch);
-  _MM_TRANSPOSE4_PS(a, b, c, d);
-  _mm_storeu_ps(rows, a);
-  _mm_storeu_ps(rows + kTileColumns, b);
-  _mm_storeu_ps(rows + 2 * kTileColumns, c);
-  _mm_storeu_ps(rows + 3 * kTileColumns, d);
-}
-
 // The first `count` columns of `b`, of `inner` numbers, to a panel, with zeros behind the last.
 void PackColumns(int64_t inner, int64_t count, const StridedMatrix& b, float* panel) {
   if (count < kTileColumns) std::fill(panel, panel + inner * kTileColumns, 0.0f);
-  // What goes four by four: columns that are each in one piece.
-  const int64_t wide = b.row_step == 1 ? count / 4 * 4 : 0, long_part = inner / 4 * 4;
-  for (int64_t j = 0; j < wide; j += 4) {
-    for (int64_t k = 0; k < long_part; k += 4) {
-      Turn(b.data + j * b.column_step + k, b.column_step, panel + k * kTileColumns + j);
+  // By squares: what they fill of columns that are each in one piece.
+  const int64_t squared_columns = b.row_step == 1 ? count / kSquare * kSquare : 0;
+  const int64_t squared_rows = inner / kSquare * kSquare;
+  for (int64_t j = 0; j < squared_columns; j += kSquare) {
+    for (int64_t k = 0; k < squared_rows; k += kSquare) {
+      TransposeSquare(b.data + j * b.column_step + k, b.column_step, panel + k * kTileColumns + j,
+                      kTileColumns);
     }
   }
   for (int64_t k = 0; k < inner; ++k) {
     const float* const row = b.data + k * b.row_step;
-    for (int64_t j = k < long_part ? wide : 0; j < count; ++j) {
+    for (int64_t j = k < squared_rows ? squared_columns : 0; j < count; ++j) {
       panel[k * kTileColumns + j] = row[j * b.column_step];
     }
   }

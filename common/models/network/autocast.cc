@@ -76,6 +76,14 @@ AutocastScope::~AutocastScope() {
   Switch(false, on_gpu_);
 }
 
+bool RoundsOnCpu() {
+#if TORCH_VERSION_MAJOR >= 2
+  return at::autocast::is_autocast_enabled(at::kCPU);
+#else
+  return at::autocast::is_cpu_enabled();
+#endif
+}
+
 void UseFloat32OnDevices() {
   static const bool done = [] {
     at::globalContext().setAllowTF32CuBLAS(false);

@@ -31,6 +31,9 @@ class AutocastScope {
   const bool on_gpu_;
 };
 
+// Whether one lives that is of the CPU, on this thread.
+bool RoundsOnCpu();
+
 // Has GPUs multiply and convolve in float32, whose inputs LibTorch would round to ten bits where
 // it may (TF32); for the whole process.
 void UseFloat32OnDevices();

@@ -2,7 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/kernels/small_products.h"
+#include "common/models/network/autocast.h"
 
 namespace sightline {
 namespace {
@@ -40,16 +41,20 @@ int64_t OffsetOf(const at::Tensor& x, int64_t i) {
   return i / inner * x.stride(0) + i % inner * x.stride(1);
 }
 
-at::Tensor T(const at::Tensor& x) {
+at::Tensor Turned(const at::Tensor& x) {
   return x.transpose(-1, -2);
+}
+
+// Multiplications of one product.
+int64_t WorkOf(const at::Tensor& a, const at::Tensor& b) {
+  return a.size(-2) * a.size(-1) * b.size(-1);
 }
 
 // To `out`, each of whose rows is in one piece.
 void MultiplyTo(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out) {
   const ProductShape shape = {a.size(-2), a.size(-1), b.size(-1)};
   const int64_t count = out.numel() / (shape.rows * shape.columns);
-  const int64_t each = shape.rows * shape.inner * shape.columns;
-  const int64_t grain = std::max<int64_t>(1, kWorthAThread / each);
+  const int64_t grain = std::max<int64_t>(1, kWorthAThread / WorkOf(a, b));
   at::parallel_for(0, count, grain, [&](int64_t begin, int64_t end) {
     std::vector<float> work(static_cast<size_t>(kernels::SmallProductFloats(shape)));
     for (int64_t i = begin; i < end; ++i) {
@@ -80,7 +85,7 @@ at::Tensor ProductAs(const at::Tensor& like, const at::Tensor& a, const at::Tens
 // The gradient a b of `of`: what it came from may be turned.
 at::Tensor GradientOf(const at::Tensor& of, const at::Tensor& a, const at::Tensor& b) {
   const bool turned = StepOf(of, -1) != 1 && StepOf(of, -2) == 1;
-  return turned ? T(ProductAs(T(of), T(b), T(a))) : ProductAs(of, a, b);
+  return turned ? Turned(ProductAs(Turned(of), Turned(b), Turned(a))) : ProductAs(of, a, b);
 }
 
 struct ProductFunction : torch::autograd::Function<ProductFunction> {
@@ -89,15 +94,13 @@ struct ProductFunction : torch::autograd::Function<ProductFunction> {
     return ProductAs(b, a, b);
   }
   static variable_list backward(AutogradContext* context, const variable_list& gradient) {
+    TORCH_CHECK(!at::GradMode::is_enabled(), "a BatchedProduct has no gradients of gradients");
     const variable_list saved = context->get_saved_variables();
-    return {GradientOf(saved[0], gradient[0], T(saved[1])),
-            GradientOf(saved[1], T(saved[0]), gradient[0])};
+    const at::Tensor &a = saved[0], &b = saved[1], &slope = gradient[0];
+    return {context->needs_input_grad(0) ? GradientOf(a, slope, Turned(b)) : Variable(),
+            context->needs_input_grad(1) ? GradientOf(b, Turned(a), slope) : Variable()};
   }
 };
-
-bool IsRounded(const at::Tensor& x) {
-  return x.is_cpu() ? at::autocast::is_cpu_enabled() : at::autocast::is_enabled();
-}
 
 }  // namespace
 
@@ -105,8 +108,10 @@ at::Tensor BatchedProduct(const at::Tensor& a, const at::Tensor& b) {
   TORCH_CHECK((a.dim() == 3 || a.dim() == 4) && a.dim() == b.dim() && a.size(-1) == b.size(-2) &&
                   a.sizes().slice(0, a.dim() - 2) == b.sizes().slice(0, b.dim() - 2),
               "matrices of ", a.sizes(), " and ", b.sizes(), " cannot be multiplied one by one");
-  if (!a.is_cpu() || IsRounded(a)) return at::matmul(a, b);
-  return ProductFunction::apply(a, b);
+  TORCH_CHECK(a.device() == b.device() && a.scalar_type() == b.scalar_type(), "matrices of ",
+              a.toString(), " and ", b.toString(), " cannot be multiplied");
+  const bool ours = a.is_cpu() && !RoundsOnCpu() && WorkOf(a, b) <= kMostOfSmall;
+  return ours ? ProductFunction::apply(a, b) : at::matmul(a, b);
 }
 
 }  // namespace sightline

@@ -7,13 +7,20 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+
 namespace sightline {
 
+// Of more multiplications a product is no small one, and a BLAS is as fast or faster.
+inline constexpr int64_t kMostOfSmall = int64_t{1} << 18;
+
 // a[i] b[i] of every i: ... x M x K times ... x K x N, with the same one or two dimensions in
-// front.  With gradients, and in float32 on a CPU by kernels of ours (small_products.h): there the
-// bits of each number depend on its row and its column alone.  Else, and where products are rounded
-// (autocast.h), as at::matmul.  What it makes lies as `b` does where that is by rows, so that heads
-// that were taken apart are put together again without a copy.
+// front, of one type and device.  With gradients, though not of gradients.
+//
+// In float32 on a CPU small ones are computed by kernels of ours (small_products.h): there the bits
+// of each number depend on its row and its column alone, and where `b` is of heads, B x h x L x d
+// that lies as B x L x h x d, so is the product, and they are put together again without a copy.
+// All else, and where products are rounded (autocast.h), is at::matmul's.
 at::Tensor BatchedProduct(const at::Tensor& a, const at::Tensor& b);
 
 }  // namespace sightline

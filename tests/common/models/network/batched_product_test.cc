@@ -2,9 +2,11 @@
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
-#include <ATen/autocast_mode.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/InferenceMode.h>
 #include <c10/util/Exception.h>
 
+#include "common/models/network/autocast.h"
 #include "tests/common/training/objectives/gradient_check.h"
 #include "tests/support/catch.h"
 
@@ -92,13 +94,57 @@ TEST_CASE("a row's bits do not depend on the others, nor on how many threads the
   REQUIRE(at::equal(some[0], alone[9].narrow(0, 3, 2).narrow(1, 17, 5)));
 }
 
+TEST_CASE("one that needs no gradient gets none, and a slope may be one number for all") {
+  at::manual_seed(4);
+  const at::Tensor a = at::randn({2, 3, 4}), b = at::randn({2, 4, 5}).requires_grad_(true);
+  BatchedProduct(a, b).sum().backward();
+  REQUIRE(!a.grad().defined());
+  RequireClose(b.grad(), a.sum(1).unsqueeze(2).expand_as(b));
+  const at::Tensor c = at::randn({2, 5, 3}).requires_grad_(true);
+  BatchedProduct(c, a).sum().backward();
+  RequireClose(c.grad(), a.sum(2).unsqueeze(1).expand_as(c));
+}
+
+TEST_CASE("without gradients products are the same") {
+  at::manual_seed(5);
+  const at::Tensor a = at::randn({2, 3, 4}).requires_grad_(true), b = at::randn({2, 4, 5});
+  const at::Tensor with = BatchedProduct(a, b);
+  REQUIRE(with.requires_grad());
+  {
+    const at::NoGradGuard no_grad;
+    const at::Tensor without = BatchedProduct(a, b);
+    REQUIRE(!without.requires_grad());
+    REQUIRE(at::equal(with, without));
+  }
+  const c10::InferenceMode inference;
+  REQUIRE(at::equal(with, BatchedProduct(a, b)));
+}
+
+TEST_CASE("what was multiplied and then changed gives no wrong gradients") {
+  const at::Tensor a = at::ones({1, 2, 2}).requires_grad_(true), b = at::ones({1, 2, 2});
+  const at::Tensor product = BatchedProduct(a, b);
+  b.add_(1);
+  REQUIRE_THROWS_AS(product.sum().backward(), c10::Error);
+}
+
+TEST_CASE("gradients of gradients are refused rather than left out") {
+  const at::Tensor a = at::ones({1, 2, 2}).requires_grad_(true);
+  const at::Tensor product = BatchedProduct(a, a);
+  REQUIRE_THROWS_AS(product.sum().backward({}, /*retain_graph=*/true, /*create_graph=*/true),
+                    c10::Error);
+}
+
+TEST_CASE("products that are not small are LibTorch's own") {
+  at::manual_seed(6);
+  RequireAsMatmul(at::randn({2, 65, 64}), at::randn({2, 64, 64}));
+  const at::Tensor a = at::randn({2, 65, 64}), b = at::randn({2, 64, 64});
+  REQUIRE(65 * 64 * 64 > kMostOfSmall);
+  REQUIRE(at::equal(BatchedProduct(a, b), at::matmul(a, b)));
+}
+
 TEST_CASE("where products are rounded, so are these") {
-  at::autocast::set_cpu_enabled(true);
-  const at::ScalarType type =
-      BatchedProduct(at::ones({1, 2, 2}), at::ones({1, 2, 2})).scalar_type();
-  at::autocast::set_cpu_enabled(false);
-  at::autocast::clear_cache();
-  REQUIRE(type == at::kBFloat16);
+  const AutocastScope scope(/*bfloat16=*/true, /*on_gpu=*/false);
+  REQUIRE(BatchedProduct(at::ones({1, 2, 2}), at::ones({1, 2, 2})).scalar_type() == at::kBFloat16);
 }
 
 TEST_CASE("matrices that do not go together are refused, none is repeated") {
@@ -106,6 +152,8 @@ TEST_CASE("matrices that do not go together are refused, none is repeated") {
   REQUIRE_THROWS_AS(BatchedProduct(at::ones({2, 3, 4}), at::ones({1, 4, 6})), c10::Error);
   REQUIRE_THROWS_AS(BatchedProduct(at::ones({2, 3, 4}), at::ones({4, 6})), c10::Error);
   REQUIRE_THROWS_AS(BatchedProduct(at::ones({3, 4}), at::ones({4, 6})), c10::Error);
+  REQUIRE_THROWS_AS(BatchedProduct(at::ones({1, 2, 2}), at::ones({1, 2, 2}, at::kDouble)),
+                    c10::Error);
 }
 
 }  // namespace
