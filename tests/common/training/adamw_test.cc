@@ -103,7 +103,7 @@ TEST_CASE("more numbers than a core takes at a time are stepped alike, by any nu
   at::set_num_threads(threads);
   REQUIRE(at::equal(alone, together));
   REQUIRE(Distance(alone, at::cat(parts)) < 1e-6);
-  REQUIRE(((start - alone).abs() > 0.01).all().item<bool>());
+  REQUIRE(((start - alone).abs() > 0.01).to(at::kDouble).mean().item<double>() > 0.99);
 }
 
 TEST_CASE("weight decay is for matrices and kernels only, unless another rule is chosen") {
