@@ -108,10 +108,10 @@ at::Tensor BatchedProduct(const at::Tensor& a, const at::Tensor& b) {
   TORCH_CHECK((a.dim() == 3 || a.dim() == 4) && a.dim() == b.dim() && a.size(-1) == b.size(-2) &&
                   a.sizes().slice(0, a.dim() - 2) == b.sizes().slice(0, b.dim() - 2),
               "matrices of ", a.sizes(), " and ", b.sizes(), " cannot be multiplied one by one");
+  if (!a.is_cpu() || RoundsOnCpu() || WorkOf(a, b) > kMostOfSmall) return at::matmul(a, b);
   TORCH_CHECK(a.device() == b.device() && a.scalar_type() == b.scalar_type(), "matrices of ",
               a.toString(), " and ", b.toString(), " cannot be multiplied");
-  const bool ours = a.is_cpu() && !RoundsOnCpu() && WorkOf(a, b) <= kMostOfSmall;
-  return ours ? ProductFunction::apply(a, b) : at::matmul(a, b);
+  return ProductFunction::apply(a, b);
 }
 
 }  // namespace sightline

@@ -15,7 +15,8 @@ namespace sightline {
 inline constexpr int64_t kMostOfSmall = int64_t{1} << 18;
 
 // a[i] b[i] of every i: ... x M x K times ... x K x N, with the same one or two dimensions in
-// front, of one type and device.  With gradients, though not of gradients.
+// front, on one device, and of one type unless they are rounded.  With gradients, though not of
+// gradients.
 //
 // In float32 on a CPU small ones are computed by kernels of ours (small_products.h): there the bits
 // of each number depend on its row and its column alone, and where `b` is of heads, B x h x L x d

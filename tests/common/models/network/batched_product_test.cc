@@ -144,7 +144,10 @@ TEST_CASE("products that are not small are LibTorch's own") {
 
 TEST_CASE("where products are rounded, so are these") {
   const AutocastScope scope(/*bfloat16=*/true, /*on_gpu=*/false);
-  REQUIRE(BatchedProduct(at::ones({1, 2, 2}), at::ones({1, 2, 2})).scalar_type() == at::kBFloat16);
+  const at::Tensor exact = at::ones({1, 2, 2}), rounded = exact.to(at::kBFloat16);
+  REQUIRE(BatchedProduct(exact, exact).scalar_type() == at::kBFloat16);
+  // As of attention, whose weights are exact and whose values are not.
+  REQUIRE(BatchedProduct(exact, rounded).scalar_type() == at::kBFloat16);
 }
 
 TEST_CASE("matrices that do not go together are refused, none is repeated") {
