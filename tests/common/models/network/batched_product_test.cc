@@ -143,6 +143,7 @@ TEST_CASE("products that are not small are LibTorch's own") {
 }
 
 TEST_CASE("where products are rounded, so are these") {
+  if (!ProbeBfloat16(at::kCPU).ok()) return;  // not every CPU's LibTorch rounds
   const AutocastScope scope(/*bfloat16=*/true, /*on_gpu=*/false);
   const at::Tensor exact = at::ones({1, 2, 2}), rounded = exact.to(at::kBFloat16);
   REQUIRE(BatchedProduct(exact, exact).scalar_type() == at::kBFloat16);
