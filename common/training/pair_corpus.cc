@@ -77,6 +77,13 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
   return opened;
 }
 
+std::string PairCorpus::NoteOfWidth(absl::Span<const int> sizes) const {
+  if (sizes.size() < 2 || region_feature_size_ == 0) return "";
+  return absl::StrCat(
+      region_feature_size_, " numbers a region, the box's ", sizes.back() - sizes.front(),
+      region_feature_size_ == sizes.back() ? " taken to be among them" : " put behind them");
+}
+
 absl::Status PairCorpus::Add(const CorpusReader& reader, int corpus,
                              const PairCorpusOptions& options) {
   const int width = reader.region_feature_size();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "common/base/checksum.h"
 #include "common/dataset/corpus.h"
 #include "common/image/image_input.h"
@@ -54,6 +55,10 @@ class PairCorpus {
   const std::vector<std::string>& Notes() const { return notes_; }
   // Numbers in a region's feature.
   int region_feature_size() const { return region_feature_size_; }
+  // What to know before these regions are shown to a model that takes them with their boxes'
+  // numbers and without (Model::region_feature_sizes), which may have learnt from the other kind
+  // alone; empty for one that takes one kind.
+  std::string NoteOfWidth(absl::Span<const int> sizes) const;
   // Classes of regions' soft labels, of the corpora that have them; 0 if none has, or they are of
   // different numbers of classes.
   int soft_label_count() const { return soft_label_count_; }

@@ -353,7 +353,14 @@ absl::StatusOr<std::unique_ptr<TrainingWorld>> MeetOthers(const TrainingWorldOpt
         options.port, ", for which it waits up to ", absl::FormatDuration(options.timeout)));
   }
   auto world = TrainingWorld::Join(options, device);
-  if (world.ok()) return world;
+  if (world.ok()) {
+    if (options.size > 1) {
+      observer->OnNote(absl::StrCat("process ", options.rank, " of ", options.size,
+                                    " exchanges what lies on ", device.str(), " by ",
+                                    (*world)->engine()));
+    }
+    return world;
+  }
   // Whoever was told to stop while it waited, which a wait does not hear, missed nobody.
   RETURN_IF_ERROR(call.Check("meet the other processes"));
   // A signal may end a wait before the call knows of it.

@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/base/status_macros.h"
+#include "common/training/nccl.h"
 
 namespace sightline {
 
@@ -30,7 +31,19 @@ namespace sightline {
 struct TrainingWorld::Group {
   // Of whoever keeps it, the server too; it outlives the group, which meets by it.
   c10::intrusive_ptr<c10d::Store> store;
-  c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo;
+  c10::intrusive_ptr<CollectiveEngine> gloo;
+  // Null: what lies on GPUs goes through gloo as well.
+  c10::intrusive_ptr<CollectiveEngine> nccl;
+
+  // What exchanges a tensor as it is Exchangeable.
+  CollectiveEngine& EngineOf(const at::Tensor& tensor) const {
+    return *(nccl && tensor.is_cuda() ? nccl : gloo);
+  }
+  // In one piece, and on the host for gloo; the tensor's own memory, if that is so already.
+  at::Tensor Exchangeable(const at::Tensor& tensor) const {
+    const at::Tensor own = tensor.detach();
+    return (nccl && own.is_cuda() ? own : own.to(at::kCPU)).contiguous();
+  }
 };
 
 namespace {
@@ -67,8 +80,8 @@ c10::intrusive_ptr<c10d::Store> Meet(const TrainingWorldOptions& options) {
   return c10::make_intrusive<c10d::PrefixStore>(options.prefix, std::move(store));
 }
 
-c10::intrusive_ptr<c10d::ProcessGroupGloo> GlooOf(const c10::intrusive_ptr<c10d::Store>& store,
-                                                  const TrainingWorldOptions& options) {
+c10::intrusive_ptr<CollectiveEngine> GlooOf(const c10::intrusive_ptr<c10d::Store>& store,
+                                            const TrainingWorldOptions& options) {
   auto of_gloo =
       c10d::ProcessGroupGloo::Options::create(absl::ToChronoMilliseconds(options.timeout));
   of_gloo->devices.push_back(DeviceFor(options));
@@ -108,6 +121,7 @@ absl::StatusOr<std::unique_ptr<TrainingWorld>> TrainingWorld::Join(
   RETURN_IF_ERROR(CheckOptions(options));
   std::unique_ptr<TrainingWorld> world = absl::WrapUnique(new TrainingWorld(options, device));
   if (options.size == 1) return world;
+  PrepareNccl(options);
   world->group_ = std::make_unique<Group>();
   std::string thrown = Thrown([&] { world->group_->store = Meet(options); });
   if (!thrown.empty() && KeepsStore(options)) {
@@ -120,7 +134,10 @@ absl::StatusOr<std::unique_ptr<TrainingWorld>> TrainingWorld::Join(
   if (thrown.empty()) {
     thrown = Thrown([&] { world->group_->gloo = GlooOf(world->group_->store, options); });
   }
-  if (thrown.empty()) return world;
+  if (thrown.empty()) {
+    RETURN_IF_ERROR(world->ChooseEngine());
+    return world;
+  }
   return absl::UnavailableError(absl::StrCat(
       "process ", options.rank, " of ", options.size, " did not meet the others at ", options.host,
       ":", options.port, " within ", absl::FormatDuration(options.timeout), ": ", thrown,
@@ -144,11 +161,6 @@ absl::Status TrainingWorld::Exchange(absl::string_view what,
 
 namespace {
 
-// As gloo exchanges it: the tensor's own memory, if that is the host's and in one piece.
-at::Tensor OnHost(const at::Tensor& tensor) {
-  return tensor.detach().to(at::kCPU).contiguous();
-}
-
 void PutBack(const at::Tensor& exchanged, const at::Tensor& tensor) {
   if (exchanged.data_ptr() != tensor.data_ptr()) tensor.detach().copy_(exchanged);
 }
@@ -158,10 +170,10 @@ void PutBack(const at::Tensor& exchanged, const at::Tensor& tensor) {
 absl::Status TrainingWorld::TakeFrom(int rank, const at::Tensor& tensor) {
   if (tensor.numel() == 0) return absl::OkStatus();
   return Exchange("take what another one has", [&](Group* group) {
-    std::vector<at::Tensor> parts = {OnHost(tensor)};
-    c10d::BroadcastOptions of_gloo;
-    of_gloo.rootRank = rank;
-    group->gloo->broadcast(parts, of_gloo)->wait();
+    std::vector<at::Tensor> parts = {group->Exchangeable(tensor)};
+    c10d::BroadcastOptions from;
+    from.rootRank = rank;
+    group->EngineOf(parts[0]).broadcast(parts, from)->wait();
     PutBack(parts[0], tensor);
   });
 }
@@ -171,8 +183,8 @@ absl::Status TrainingWorld::AddUp(const std::vector<at::Tensor>& tensors) {
   for (const at::Tensor& tensor : tensors) {
     if (tensor.numel() == 0) continue;
     RETURN_IF_ERROR(Exchange("add up what all have", [&](Group* group) {
-      std::vector<at::Tensor> parts = {OnHost(tensor)};
-      group->gloo->allreduce(parts)->wait();
+      std::vector<at::Tensor> parts = {group->Exchangeable(tensor)};
+      group->EngineOf(parts[0]).allreduce(parts)->wait();
       PutBack(parts[0], tensor);
     }));
   }
@@ -182,15 +194,59 @@ absl::Status TrainingWorld::AddUp(const std::vector<at::Tensor>& tensors) {
 namespace {
 
 // Equally shaped tensors of all processes.
-std::vector<at::Tensor> AllOf(const at::Tensor& own, int size, c10d::ProcessGroupGloo* gloo) {
+std::vector<at::Tensor> AllOf(const at::Tensor& own, int size, CollectiveEngine* engine) {
   std::vector<std::vector<at::Tensor>> all(1);
   for (int i = 0; i < size; ++i) all[0].push_back(at::empty_like(own));
   std::vector<at::Tensor> parts = {own};
-  gloo->allgather(all, parts)->wait();
+  engine->allgather(all, parts)->wait();
   return std::move(all[0]);
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<std::string>> TrainingWorld::GpuIdsOfAll() {
+  std::string own_id;
+  if (options_.may_use_nccl) {
+    engine_ = Thrown([&] { own_id = GpuIdForNccl(device_); });
+    if (!engine_.empty()) engine_ = absl::StrCat("gloo, since CUDA says: ", engine_);
+  }
+  // An id that is missing is told as zeros, which no GPU has.
+  const at::Tensor own = at::zeros({kGpuIdBytes}, at::kByte);
+  std::copy(own_id.begin(), own_id.end(), own.data_ptr<uint8_t>());
+  std::vector<std::string> ids;
+  RETURN_IF_ERROR(Exchange("tell which GPU it has", [&](Group* group) {
+    for (const at::Tensor& one : AllOf(own, size(), group->gloo.get())) {
+      const uint8_t* const bytes = one.data_ptr<uint8_t>();
+      const bool missing = one.count_nonzero().item<int64_t>() == 0;
+      ids.emplace_back(bytes, bytes + (missing ? 0 : kGpuIdBytes));
+    }
+  }));
+  return ids;
+}
+
+absl::Status TrainingWorld::ChooseEngine() {
+  ASSIGN_OR_RETURN(const std::vector<std::string> ids, GpuIdsOfAll());
+  if (engine_.empty()) engine_ = "gloo";
+  if (!EachHasItsOwnGpu(ids)) return absl::OkStatus();
+  // NCCL says what it cannot do when something is exchanged.
+  const std::string thrown = Thrown([&] {
+    group_->nccl = NcclBetween(group_->store, options_);
+    std::vector<at::Tensor> ones = {at::ones({1}, device_)};
+    group_->nccl->allreduce(ones)->wait();
+    const auto sum = ones[0].item<float>();
+    TORCH_CHECK(sum == static_cast<float>(size()), "it counts ", sum, " processes");
+  });
+  const absl::Status begun =
+      Agree(thrown.empty() ? absl::OkStatus()
+                           : absl::UnavailableError(absl::StrCat("NCCL does not begin: ", thrown)));
+  if (begun.ok()) {
+    engine_ = "nccl";
+    return absl::OkStatus();
+  }
+  group_->nccl.reset();
+  engine_ = absl::StrCat("gloo, since ", begun.message(), " (NCCL_DEBUG=INFO tells more)");
+  return lost_;
+}
 
 absl::StatusOr<GatheredRows> TrainingWorld::GatherRows(const at::Tensor& rows) {
   if (is_alone()) return GatheredRows{rows.detach(), 0};
@@ -204,7 +260,7 @@ absl::StatusOr<GatheredRows> TrainingWorld::GatherRows(const at::Tensor& rows) {
   }
   std::vector<at::Tensor> shapes;
   RETURN_IF_ERROR(Exchange("tell how many rows it has", [&](Group* group) {
-    shapes = AllOf(shape, size(), group->gloo.get());
+    shapes = AllOf(shape, size(), &group->EngineOf(shape));
   }));
   GatheredRows all;
   std::vector<int64_t> counts;
@@ -226,11 +282,14 @@ absl::StatusOr<GatheredRows> TrainingWorld::GatherRows(const at::Tensor& rows) {
   }
   all.rows = at::empty({0, width}, static_cast<at::ScalarType>(type));
   if (most == 0 || width == 0) return all;
-  const at::Tensor padded = at::zeros({most, width}, static_cast<at::ScalarType>(type));
+  const c10::Device where = on_device && group_->nccl ? device_ : c10::Device(at::kCPU);
+  const at::Tensor padded =
+      at::zeros({most, width}, at::TensorOptions(where).dtype(static_cast<at::ScalarType>(type)));
   if (has_some) padded.narrow(0, 0, rows.size(0)).copy_(rows.detach());
   std::vector<at::Tensor> parts;
-  RETURN_IF_ERROR(Exchange(
-      "tell its rows", [&](Group* group) { parts = AllOf(padded, size(), group->gloo.get()); }));
+  RETURN_IF_ERROR(Exchange("tell its rows", [&](Group* group) {
+    parts = AllOf(padded, size(), &group->EngineOf(padded));
+  }));
   for (size_t i = 0; i < parts.size(); ++i) parts[i] = parts[i].narrow(0, 0, counts[i]);
   all.rows = at::cat(parts);
   if (on_device) all.rows = all.rows.to(device_);
@@ -240,8 +299,8 @@ absl::StatusOr<GatheredRows> TrainingWorld::GatherRows(const at::Tensor& rows) {
 absl::StatusOr<std::vector<int64_t>> TrainingWorld::NumbersOf(int64_t number) {
   std::vector<int64_t> numbers;
   RETURN_IF_ERROR(Exchange("tell a number", [&](Group* group) {
-    for (const at::Tensor& one :
-         AllOf(at::tensor({number}, at::kLong), size(), group->gloo.get())) {
+    const at::Tensor own = at::tensor({number}, at::kLong);
+    for (const at::Tensor& one : AllOf(own, size(), &group->EngineOf(own))) {
       numbers.push_back(one.item<int64_t>());
     }
   }));

@@ -1,5 +1,6 @@
 // The processes that learn together, and what they tell each other, through the engine that
-// LibTorch brings (c10d: a TCPStore where they meet, gloo's collectives between CPUs).
+// LibTorch brings (c10d: a TCPStore where they meet, gloo's collectives between CPUs, NCCL's
+// between GPUs).
 //
 //   ASSIGN_OR_RETURN(const std::unique_ptr<TrainingWorld> world, TrainingWorld::Join(options));
 //   const WorldPart own = world->PartOf(batch);  // what this process computes of it
@@ -12,8 +13,9 @@
 // processes is the gradient of one process.  No exchange stands in a backward pass, where an error
 // could not be told.
 //
-// Processes that compute on GPUs, each on its own, tell each other through the memory of their
-// hosts, where gloo sums as it does for CPUs: a tensor goes there and back in each exchange.
+// What lies on GPUs NCCL exchanges where every process has a GPU of its own and was built with a
+// LibTorch that has NCCL, and where a first exchange by it succeeds in all.  Else it goes through
+// the memory of their hosts, where gloo sums as it does for CPUs, and back, in each exchange.
 //
 // All processes call the same operations in the same order, else they wait for each other until
 // `timeout`.  What a process calls after a failure fails as that did: its world has ended.  In a
@@ -69,13 +71,17 @@ class TrainingWorld {
   int size() const { return options_.size; }
   bool is_first() const { return rank() == 0; }
   bool is_alone() const { return size() == 1; }
+  // What exchanges tensors of this process's device, for people: "nccl", or "gloo" and what of NCCL
+  // failed, if something did.  Empty in a world of one.
+  const std::string& engine() const { return engine_; }
 
   // What this process has of `count` rows: the next after those of the process before it, as many
   // as the others have, or one more or less.
   WorldPart PartOf(int64_t count) const;
 
   // In each operation: Unavailable if a process has ended or is not heard of in time, with what
-  // gloo says of it.  Tensors lie on the CPU or on this process's device, in all processes alike.
+  // the engine says of it.  Tensors lie on the CPU or on this process's device, in all processes
+  // alike.
 
   // Rows N x W of each process, N may differ; where N is 0, W and where they lie are of no matter.
   // What is returned lies where the rows do, and has no graph.  Internal if processes have rows of
@@ -100,6 +106,10 @@ class TrainingWorld {
 
   // Runs what may throw, and keeps the first failure.
   absl::Status Exchange(absl::string_view what, const std::function<void(Group* group)>& run);
+  // Each process's; empty if NCCL cannot be called there.
+  absl::StatusOr<std::vector<std::string>> GpuIdsOfAll();
+  // Takes NCCL where it can, in all processes or in none.
+  absl::Status ChooseEngine();
   absl::Status TakeFrom(int rank, const at::Tensor& tensor);
   // A number of each process.
   absl::StatusOr<std::vector<int64_t>> NumbersOf(int64_t number);
@@ -107,7 +117,8 @@ class TrainingWorld {
   const TrainingWorldOptions options_;
   const c10::Device device_;
   std::unique_ptr<Group> group_;  // null in a world of one
-  absl::Status lost_;             // the first failure
+  std::string engine_;
+  absl::Status lost_;  // the first failure
 };
 
 // Null stands for a world of one.

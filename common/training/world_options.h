@@ -45,6 +45,8 @@ struct TrainingWorldOptions {
   std::string prefix;
   // How long the others are waited for: at the start, and in each exchange.
   absl::Duration timeout = absl::Minutes(30);
+  // If false, what lies on GPUs goes through the memory of their hosts, though NCCL were there.
+  bool may_use_nccl = true;
 };
 
 // Most processes.

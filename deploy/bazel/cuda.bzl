@@ -1,7 +1,13 @@
 """What nvcc compiles: for --config=cuda alone, on machines with a toolkit and with or without a GPU."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
-load("@cuda//:toolkit.bzl", "NVCC", "VERSION")
+load("@cuda//:toolkit.bzl", "NCCL", "NVCC", "VERSION")
+
+# Of what is compiled with NCCL's headers, which a toolkit may lack, for target_compatible_with.
+WITH_NCCL = select({
+    "@//deploy/bazel:cuda": [] if NCCL else ["@//deploy/bazel:without_cuda"],
+    "//conditions:default": ["@//deploy/bazel:without_cuda"],
+})
 
 _COPTS = ["-std=c++17", "-O3", "-Xcompiler=-march=x86-64-v3,-fPIC"]
 

@@ -77,10 +77,19 @@ def _system_impl(ctx):
     else:
         # Debian keeps the C++ front end (torch/torch.h) off the default search path.
         ctx.symlink("/usr/include/torch/csrc/api/include", "torch_api_include")
+    has_nccl, nccl_includes = _nccl(ctx, home)
+
+    # What libtorch_cuda.so needs itself is the loader's to find.
+    nccl_linkopts = ["-Wl,--allow-shlib-undefined", "-ltorch_cuda", "-lc10_cuda"]
+    for i, folder in enumerate(nccl_includes):
+        ctx.symlink(folder, "nccl_include/%d" % i)
     ctx.template(
         "BUILD.bazel",
         Label("//deploy/bazel:system.BUILD"),
         substitutions = {
+            "%{nccl_defines}": repr(["SIGHTLINE_NCCL"] if has_nccl else []),
+            "%{nccl_includes}": repr(["nccl_include/%d" % i for i in range(len(nccl_includes))]),
+            "%{nccl_linkopts}": repr(nccl_linkopts if has_nccl else []),
             "%{defines}": repr(defines),
             "%{gloo_defines}": repr(["SIGHTLINE_GLOO_PACKAGE=" + gloo.stdout[:16]]),
             "%{torch_includes}": repr(["torch_include", "torch_include/torch/csrc/api/include"] if home else ["torch_api_include"]),
@@ -118,6 +127,42 @@ def _check_abi(ctx, home):
              ("(no symbol in %s is like %s); " % (library, _STRING_SYMBOL)) +
              "take one of 2.7 or later, or the archive marked cxx11-abi")
 
+# Where CUDA's toolkit may lie.
+def _toolkits(ctx):
+    homes = [ctx.os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
+    on_path = ctx.which("nvcc")
+    if on_path:
+        homes.append(str(on_path.realpath.dirname.dirname))
+    return [home for home in homes if home]
+
+# What LibTorch's headers of NCCL include from elsewhere.
+_NCCL_HEADERS = ["cuda_runtime_api.h", "cublas_v2.h", "cublasLt.h", "cusparse.h", "cusolverDn.h", "nccl.h"]
+
+# Whether NCCL can be called through LibTorch, and folders of headers for that.
+def _nccl(ctx, home):
+    library = home + "/lib/libtorch_cuda.so"
+    if (not home or not ctx.path(library).exists or
+        ctx.execute(["grep", "-qa", "_ZN4c10d16ProcessGroupNCCLC1E", library]).return_code != 0):
+        return False, []
+
+    # Beside LibTorch, where a wheel has what it was built with; then as for the rest.
+    wheels = ctx.path(home + "/../nvidia")
+    folders = [str(part) + "/include" for part in (wheels.readdir() if wheels.exists else [])]
+    folders += [folder + "/include" for folder in _toolkits(ctx)] + ["/usr/include"]
+    includes = []
+    for header in _NCCL_HEADERS:
+        found = [folder for folder in folders if ctx.path(folder + "/" + header).exists]
+        if not found:
+            # buildifier: disable=print
+            print(("LIBTORCH_HOME=%s has NCCL, but there is no %s in %s: " % (home, header, ", ".join(folders))) +
+                  "processes that learn on GPUs will exchange through their hosts' memory")
+            return False, []
+
+        # The compiler looks into /usr/include by itself.
+        if found[0] not in includes + ["/usr/include"]:
+            includes.append(found[0])
+    return True, includes
+
 def _absl_linkopts(ctx):
     found = ctx.execute(["bash", "-c", "ls /usr/lib/*/libabsl_*.so"]).stdout.split("\n")
     names = [path.split("/lib")[-1][:-len(".so")] for path in found if path]
@@ -134,7 +179,7 @@ def _catch2_linkopts(ctx):
 _system = repository_rule(
     implementation = _system_impl,
     local = True,
-    environ = ["LIBTORCH_HOME"],
+    environ = ["LIBTORCH_HOME", "CUDA_HOME", "PATH"],
 )
 
 def _faiss_impl(ctx):
@@ -154,9 +199,20 @@ def _faiss_impl(ctx):
 
 _faiss = repository_rule(implementation = _faiss_impl)
 
-# The toolkit that --config=cuda compiles with, where there is one; nothing else looks at it.
+# The toolkit that --config=cuda compiles with, where there is one.
 _CUDA_BUILD = """
 package(default_visibility = ["//visibility:public"])
+
+# With what LibTorch's headers for CUDA ask for beside the toolkit's, which a LibTorch without CUDA
+# does not bring.
+cc_library(
+    name = "headers",
+    hdrs = glob(
+        ["include/**", "of_torch/**"],
+        allow_empty = True,
+    ),
+    includes = ["include", "of_torch"],
+)
 
 cc_library(
     name = "runtime",
@@ -176,21 +232,21 @@ cc_library(
 """
 
 def _cuda_impl(ctx):
-    homes = [ctx.os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
-    on_path = ctx.which("nvcc")
-    if on_path:
-        homes.append(str(on_path.realpath.dirname.dirname))
     nvcc, version, runtime, cublas_lt, cublas = "", "", [], [], []
-    for home in homes:
-        if nvcc or not home or not ctx.path(home + "/bin/nvcc").exists:
+    for home in _toolkits(ctx):
+        if nvcc or not ctx.path(home + "/bin/nvcc").exists:
             continue
+        if home != "/usr":
+            ctx.symlink(home + "/include", "include")
         nvcc = home + "/bin/nvcc"
         version = ctx.execute([nvcc, "--version"]).stdout.split("release ")[-1].split(",")[0]
         folder = home + "/lib64"
         runtime = ["-L" + folder, "-lcudart_static", "-ldl", "-lrt", "-lpthread"]
         cublas_lt = ["-L" + folder, "-lcublasLt", "-Wl,-rpath," + folder]
         cublas = ["-L" + folder, "-lcublas", "-Wl,-rpath," + folder]
-    ctx.file("toolkit.bzl", "NVCC = %s\nVERSION = %s\n" % (repr(nvcc), repr(version)))
+    ctx.file("of_torch/c10/cuda/impl/cuda_cmake_macros.h", "#define C10_CUDA_BUILD_SHARED_LIBS\n")
+    has_nccl = [ctx.path(home + "/nccl.h").exists for home in [str(ctx.path("include")), "/usr/include"]]
+    ctx.file("toolkit.bzl", "NVCC = %s\nVERSION = %s\nNCCL = %s\n" % (repr(nvcc), repr(version), any(has_nccl)))
     ctx.file("BUILD.bazel", _CUDA_BUILD % (repr(runtime), repr(cublas_lt), repr(cublas)))
     ctx.file("WORKSPACE", "")
 

@@ -15,6 +15,7 @@
 #include "common/base/usable_cores.h"
 #include "common/config/config.h"
 #include "common/log/log.h"
+#include "common/models/family_manifests.h"
 #include "common/rpc/shutdown_signals.h"
 #include "common/training/world_options.h"
 #include "services/trainer/learn_config.h"
@@ -118,6 +119,8 @@ absl::StatusOr<RecipeResult> Learn(const LearnConfig& config, const TrainingWorl
   ASSIGN_OR_RETURN(std::unique_ptr<RunLog> log, RunLog::Create(options));
   RecipeReporter reporter(std::move(log));
   TellOfCorpus("what is learnt from", *input.learnt, &reporter);
+  const std::string width = input.learnt->NoteOfWidth(RegionFeatureSizesOf(input.start->manifest));
+  if (!width.empty()) reporter.OnNote(width);
   TellOfCorpus("what the weights are chosen by", *input.development, &reporter);
   absl::StatusOr<RecipeResult> result = TrainByRecipe(input.job, &reporter, call);
   reporter.End();

@@ -111,6 +111,7 @@ absl::StatusOr<LearnConfig> ReadLearnConfig(ConfigFile* file, const LearnOverrid
                                           /*min=*/absl::Seconds(1), /*max=*/absl::Hours(24));
   config.peer_timeout = root.Duration("peer_timeout", config.peer_timeout,
                                       /*min=*/absl::Seconds(1), /*max=*/absl::Hours(24));
+  config.nccl = root.Bool("nccl", config.nccl);
   config.report_every = root.Int("report_every", config.report_every, 1, 1'000'000);
   config.recipe = ReadRecipe(root);
   if (overrides.seed.has_value()) config.recipe.seed = static_cast<uint64_t>(*overrides.seed);

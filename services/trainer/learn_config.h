@@ -34,6 +34,7 @@ struct LearnConfig {
   int64_t report_every = 50;
   // How long other processes are waited for.  Which they are, the environment says.
   absl::Duration peer_timeout = TrainingWorldOptions().timeout;
+  bool nccl = TrainingWorldOptions().may_use_nccl;
 };
 
 // What the command line sets beside a recipe's file.

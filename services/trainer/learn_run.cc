@@ -63,10 +63,11 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> OpenDevelopment(const LearnConfig& c
   auto opened = OpenPairs(has_own ? config.development : config.corpora, std::move(options),
                           Split::kValidation);
   if (opened.ok()) return opened;
-  return absl::Status(opened.status().code(),
-                      absl::StrCat("of the validation split, which ",
-                                   has_own ? "--development names" : "the corpora have", ": ",
-                                   opened.status().message()));
+  return absl::Status(
+      opened.status().code(),
+      absl::StrCat("to choose the weights by, of the validation split of ",
+                   has_own ? "--development" : "the corpora", ": ", opened.status().message(),
+                   has_own ? "" : "; --development names other corpora"));
 }
 
 absl::Status CheckApart(const PairCorpus& learnt, const PairCorpus& development) {
@@ -146,6 +147,7 @@ absl::StatusOr<LearnInput> OpenLearnInput(const LearnConfig& config,
   job.report_every = config.report_every;
   job.world = world;
   job.world.timeout = config.peer_timeout;
+  job.world.may_use_nccl = config.nccl;
   if (world.rank == 0) {
     // What cannot be written is found out before hours, not behind them.
     RETURN_IF_ERROR(MakeWritable(job.checkpoint_directory));

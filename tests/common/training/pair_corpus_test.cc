@@ -68,6 +68,13 @@ TEST_CASE("pictures without captions are kept for those who look for them among 
   REQUIRE(Refusal(Just(Some()), options).find("no picture has a caption") == 0);
 }
 
+TEST_CASE("regions of one of the kinds that a model takes are told of") {
+  const auto pairs = *PairCorpus::Open(Just(Some()), {});
+  REQUIRE(pairs->NoteOfWidth({2}).empty());
+  REQUIRE(pairs->NoteOfWidth({2, 8}) == "2 numbers a region, the box's 6 put behind them");
+  REQUIRE(pairs->NoteOfWidth({-4, 2}) == "2 numbers a region, the box's 6 taken to be among them");
+}
+
 TEST_CASE("pictures come by their ids, with their captions in the wanted languages") {
   const auto pairs = *PairCorpus::Open(Just(Some()), {});
   REQUIRE(pairs->picture_count() == 3);

@@ -136,9 +136,10 @@ TEST_CASE("when one process is stopped all stop at its step, and others may go o
   Processes three = ProcessesOf(way, 3);
   three[0]->job.checkpoint_directory = two[0]->checkpoints.path();
   REQUIRE(Failures(RunTogether(three)) == "");
-  REQUIRE(three[0]->notes.notes.size() == 2);
+  REQUIRE(three[0]->notes.notes.size() == 3);
   REQUIRE(absl::StartsWith(three[0]->notes.notes[0], "process 0 of 3 meets the others at "));
-  REQUIRE(three[0]->notes.notes[1] == "continues behind step 7 of 12");
+  REQUIRE(three[0]->notes.notes[1] == "process 0 of 3 exchanges what lies on cpu by gloo");
+  REQUIRE(three[0]->notes.notes[2] == "continues behind step 7 of 12");
   RequireSameEnd(*two[0], whole);
 }
 

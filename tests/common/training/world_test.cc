@@ -202,6 +202,12 @@ TEST_CASE("numbers that no world has are refused") {
   REQUIRE(TrainingWorld::Join(options).status().code() == absl::StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("between CPUs gloo exchanges, and is named") {
+  REQUIRE(Failures(InWorlds(2, [](TrainingWorld* world) {
+            return Check(world->engine() == "gloo", world->engine());
+          })) == "");
+}
+
 TEST_CASE("a world of one has nobody to ask") {
   TrainingWorld world;
   REQUIRE(world.is_alone());

@@ -57,6 +57,7 @@ accumulation: 6
 rate: {peak: 1.0e-4, warmup_steps: 7, decay: linear}
 adamw: {beta2: 0.999, decays: by_name}
 precision: bfloat16
+nccl: false
 )";
   const auto config = Read(yaml);
   INFO(config.status().ToString());
@@ -69,6 +70,7 @@ precision: bfloat16
   REQUIRE(config->development[0].languages == std::vector<std::string>{"en", "de"});
   REQUIRE(config->captions_per_picture == 5);
   REQUIRE(config->longest_caption == 60);
+  REQUIRE_FALSE(config->nccl);
   const Recipe& recipe = config->recipe;
   REQUIRE(recipe.seed == 3);
   REQUIRE(recipe.order == TaskOrder::kInTurn);

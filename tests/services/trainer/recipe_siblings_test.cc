@@ -72,6 +72,7 @@ std::vector<Sibling> Siblings() {
           {"retrieve_fast_bi.yaml", "oscar"},
           {"retrieve_fast_cross.yaml", "oscar"},
           {"retrieve_fast_joint.yaml", "oscar"},
+          {"retrieve_fast_joint.yaml", "m3p"},
           {"m3p.yaml", "m3p"},
           {"sgraf.yaml", "saf"},
           {"sgraf.yaml", "sgr"},
