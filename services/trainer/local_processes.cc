@@ -81,9 +81,9 @@ std::vector<std::string> EnvironmentOf(int rank, int count, int port) {
   return variables;
 }
 
-// Those that run, and the signal that came last: a handler may use nothing else.
+// Those that run, the signal that came last, and how many came: a handler may use nothing else.
 std::atomic<pid_t> children[kMostProcesses];
-std::atomic<int> told{0};
+std::atomic<int> told{0}, told_times{0};
 
 void TellAll(int signal) {
   for (const std::atomic<pid_t>& child : children) {
@@ -101,6 +101,7 @@ class ForwardedSignals {
     tell.sa_handler = [](int signal) {
       const int kept = errno;
       told = signal;
+      ++told_times;
       TellAll(signal);
       errno = kept;
     };
@@ -177,25 +178,35 @@ int StatusOf(int rank, int wait_status) {
   return signal == SIGTERM || signal == SIGINT || signal == SIGKILL ? kRunAgain : kFailure;
 }
 
-// When the others of one that has failed are to be ended.  Those that have met it hear of its end
-// and end by themselves, perhaps with a checkpoint, which a signal would be a second one to; those
-// that have yet to meet it wait for `peer_timeout`, and are told twice: they look up only then.
+// When those that are left are to be ended.  Those that have met one that has failed hear of its
+// end and end by themselves, perhaps with a checkpoint, which a signal would be a second one to;
+// those that have yet to meet it wait for `peer_timeout`, and are told twice: they look up only
+// then.  Nor does a second signal to this process leave any that can hear.  One that hangs, or that
+// somebody has stopped, hears nothing, and is killed.
 class Patience {
  public:
-  bool is_waiting() const { return next_ < absl::InfiniteFuture(); }
-  void Begin(int status) {
-    const absl::Duration grace = status == kRunAgain ? absl::Minutes(1) : absl::Seconds(2);
-    next_ = std::min(next_, Now() + grace);
-  }
-  void TellIfDue() {
+  void Begin(int status) { End(status == kRunAgain ? absl::Minutes(1) : kBetween); }
+
+  void ActIfDue() {
+    if (told_times > 1 && tellings_ < kTellings) {
+      tellings_ = kTellings;
+      End(kBetween);
+    }
     if (Now() < next_) return;
-    TellAll(SIGTERM);
-    next_ = Now() + absl::Seconds(2);
+    TellAll(tellings_ < kTellings ? SIGTERM : SIGKILL);
+    ++tellings_;
+    next_ = Now() + kBetween;
   }
 
  private:
+  static constexpr int kTellings = 2;
+  static constexpr absl::Duration kBetween = absl::Seconds(2);
+
   static absl::Time Now() { return Clock::Real()->Now(); }
+  void End(absl::Duration grace) { next_ = std::min(next_, Now() + grace); }
+
   absl::Time next_ = absl::InfiniteFuture();
+  int tellings_ = 0;
 };
 
 // The next that has ended, not yet reaped.  None if there is no child, which nobody but a debugger
@@ -203,13 +214,12 @@ class Patience {
 pid_t AwaitOne(Patience* patience) {
   while (true) {
     siginfo_t ended = {};
-    const int options = WEXITED | WNOWAIT | (patience->is_waiting() ? WNOHANG : 0);
-    if (::waitid(P_ALL, 0, &ended, options) != 0) {
+    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT | WNOHANG) != 0) {
       if (errno != EINTR) return -1;
     } else if (ended.si_pid != 0) {
       return ended.si_pid;
     } else {
-      patience->TellIfDue();
+      patience->ActIfDue();
       constexpr timespec kNap = {0, 50'000'000};
       ::nanosleep(&kNap, nullptr);
     }

@@ -14,9 +14,10 @@ namespace sightline {
 // They have this process's standard streams, are told of its SIGTERM and SIGINT, and are ended by
 // SIGTERM if it is killed.  If one ends in failure the others are given a while to hear of it and
 // are then ended: two seconds for a failure that would come again, else a minute, in which they may
-// write a checkpoint.  Returns the worst of what they ended with (Worse): kRunAgain for one that
-// SIGTERM, SIGINT or SIGKILL has ended, kFailure for one that crashed.  Unavailable if one cannot
-// be started, after the others have been ended.
+// write a checkpoint.  Any that does not end by SIGTERM then, or by a second signal to this
+// process, is killed, seconds later.  Returns the worst of what they ended with (Worse): kRunAgain
+// for one that SIGTERM, SIGINT or SIGKILL has ended, kFailure for one that crashed.  Unavailable if
+// one cannot be started, after the others have been ended.
 //
 // Once in a process that has no other children, and from its main thread: the children are ended
 // with the thread that started them.

@@ -200,6 +200,22 @@ TEST_CASE("a command ends when one of its processes fails before it has met the 
   REQUIRE(launch.Start("two", "log", environment, {"--processes=2"})->Wait() == kSuccess);
 }
 
+TEST_CASE("a second signal ends a command of which a process hangs") {
+  Launch launch(/*steps=*/1'000'000);
+  const auto process = launch.Start("two", "log", {}, {"--processes=2"});
+  AwaitUntil([&] { return launch.HasReported("two"); });
+  const std::vector<std::string> children = absl::StrSplit(
+      *ReadFile(absl::StrCat("/proc/", process->pid(), "/task/", process->pid(), "/children")), ' ',
+      absl::SkipEmpty());
+  REQUIRE(children.size() == 2);
+  int child = 0;
+  REQUIRE(absl::SimpleAtoi(children[1], &child));
+  REQUIRE(::kill(child, SIGSTOP) == 0);
+  REQUIRE(process->Signal(SIGTERM).ok());
+  REQUIRE(process->Signal(SIGTERM).ok());
+  REQUIRE(process->Wait() == kRunAgain);
+}
+
 TEST_CASE("a command that a launcher has started starts no others") {
   Launch launch(/*steps=*/8);
   const Environment environment = {
