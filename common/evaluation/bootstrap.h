@@ -53,14 +53,25 @@ class BootstrapTable {
   std::vector<double> values_;
 };
 
-// Computes statistics from the sums of all columns over as many rows as the table has.  Called
-// from several threads at once.
+// Computes statistics from the sums of all columns over as many rows as the table has; NaN for what
+// these rows do not tell, as the mean of something that none of them has.  Called from several
+// threads at once.
 using Statistic = std::function<void(absl::Span<const double> sums, absl::Span<double> statistics)>;
 
+// Computes statistics of as many rows, of which row r is drawn times[r] times.  Called likewise.
+using DrawnStatistic =
+    std::function<void(absl::Span<const int> times, absl::Span<double> statistics)>;
+
 // One interval for each of the `count` statistics; all see the same draws, which depend on the
-// seed and the number of rows alone.  Zero for no rows.
+// seed and the number of rows alone.  Draws in which a statistic is NaN tell nothing of it.  Zero
+// for no rows, and for a statistic that all rows do not tell.
 std::vector<Interval> Bootstrap(const BootstrapTable& table, int count, const Statistic& statistic,
                                 const BootstrapOptions& options, ComputePool* pool);
+
+// The same of statistics that sums do not make, as medians, by the draws of a table of so many
+// rows.
+std::vector<Interval> BootstrapDraws(int64_t rows, int count, const DrawnStatistic& statistic,
+                                     const BootstrapOptions& options, ComputePool* pool);
 
 // The same of each column's mean over the rows.
 std::vector<Interval> BootstrapMeans(const BootstrapTable& table, const BootstrapOptions& options,

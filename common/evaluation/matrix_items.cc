@@ -89,6 +89,12 @@ class Parser {
     ASSIGN_OR_RETURN(caption.id, StringAt(object, "caption", limits::kMaxItemIdBytes));
     ASSIGN_OR_RETURN(const std::string image, StringAt(object, "image", limits::kMaxItemIdBytes));
     ASSIGN_OR_RETURN(caption.language, StringAt(object, "language", kMaxLanguageBytes));
+    // It titles tables and stands in files that others read.
+    const std::string printable = EscapeUnlessPrintable(caption.language);
+    if (printable != caption.language) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("\"language\" is ", printable, ", which cannot be printed as it is"));
+    }
     const auto row = rows_.find(image);
     if (row == rows_.end()) {
       return absl::InvalidArgumentError(absl::StrCat("caption '", caption.id, "' is of image '",

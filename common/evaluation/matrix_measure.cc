@@ -94,7 +94,8 @@ class PoolMeasure {
         return Refused(
             *policy_.rerank, raw, image, caption,
             absl::StrCat("no ", ScoreKindName(policy_.rerank_kind),
-                         std::isnan(raw) ? " (scores takes --depth and --languages-apart)" : ""));
+                         std::isnan(raw) ? " (scores takes --depth and --languages-apart)"
+                                         : " (--rerank-scores says what these scores are)"));
       }
       scores.push_back(ToRerankScore(policy_.rerank_kind, raw));
     }

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 namespace sightline {
 namespace {
 
+constexpr double kUntold = std::numeric_limits<double>::quiet_NaN();  // bootstrap.h
 constexpr Direction kDirections[] = {Direction::kTextToImage, Direction::kImageToText};
 
 // Columns of a part: of each direction the sums of its measures, then the sum of weights.
@@ -37,14 +40,6 @@ QueryMeasures MeanOf(absl::Span<const QueryMeasures> queries) {
   return mean;
 }
 
-double MedianRank(absl::Span<const QueryMeasures> queries) {
-  std::vector<double> ranks;
-  for (const QueryMeasures& query : queries) ranks.push_back(query[kRank]);
-  std::sort(ranks.begin(), ranks.end());
-  const size_t half = ranks.size() / 2;
-  return ranks.size() % 2 == 1 ? ranks[half] : (ranks[half - 1] + ranks[half]) / 2;
-}
-
 PartRow Summarized(absl::Span<const PoolOutcome> pools, RecallTriple triple) {
   PartRow row;
   const auto folds = static_cast<double>(pools.size());
@@ -54,7 +49,6 @@ PartRow Summarized(absl::Span<const PoolOutcome> pools, RecallTriple triple) {
     for (const PoolOutcome& pool : pools) {
       const QueryMeasures mean = MeanOf(pool.of(direction));
       for (int m = 0; m < kQueryMeasureCount; ++m) sums[m] += mean[m];
-      row.median_rank[d] += MedianRank(pool.of(direction)) / folds;
       row.queries[d] += static_cast<int64_t>(pool.of(direction).size());
     }
     for (int m = 0; m < kQueryMeasureCount; ++m)
@@ -63,6 +57,12 @@ PartRow Summarized(absl::Span<const PoolOutcome> pools, RecallTriple triple) {
   AddRecalls(triple, absl::MakeSpan(row.values));
   return row;
 }
+
+// A query's rank, and the row of the table that it is drawn with.
+struct RankedQuery {
+  double rank;
+  int row;
+};
 
 // Sums by family; what one method's columns are made of, and what several share.
 class Families {
@@ -94,14 +94,33 @@ class Families {
     return table;
   }
 
+  // A pool's queries, those with the best ranks first.
+  std::vector<RankedQuery> Ranked(const EvaluationPool& pool, Direction direction,
+                                  absl::Span<const QueryMeasures> queries) const {
+    std::vector<RankedQuery> ranked;
+    for (size_t q = 0; q < queries.size(); ++q) {
+      ranked.push_back({queries[q][kRank], RowOf(pool, direction, q)});
+    }
+    std::sort(ranked.begin(), ranked.end(),
+              [](const RankedQuery& a, const RankedQuery& b) { return a.rank < b.rank; });
+    return ranked;
+  }
+
+  int count() const { return count_; }
+
  private:
+  // Of the table, that of the family which a query is of.
+  int RowOf(const EvaluationPool& pool, Direction direction, size_t query) const {
+    const int asked = pool.queries(direction)[query];
+    const int image = direction == Direction::kTextToImage ? items_.captions[asked].image : asked;
+    return rows_[items_.families[image]];
+  }
+
   void Add(const EvaluationPool& pool, Direction direction, absl::Span<const QueryMeasures> queries,
            int column, BootstrapTable* table) const {
     const double weight = 1 / static_cast<double>(queries.size());
     for (size_t q = 0; q < queries.size(); ++q) {
-      const int asked = pool.queries(direction)[q];
-      const int image = direction == Direction::kTextToImage ? items_.captions[asked].image : asked;
-      const int row = rows_[items_.families[image]];
+      const int row = RowOf(pool, direction, q);
       for (int m = 0; m < kQueryMeasureCount; ++m) {
         table->at(row, column + m) += weight * queries[q][m];
       }
@@ -136,9 +155,9 @@ std::vector<Interval> Intervals(const BootstrapTable& table, size_t parts, Recal
       for (const Direction direction : kDirections) {
         const double* const own = sums.data() + ColumnOf(part, direction);
         const double weight = own[kQueryMeasureCount];
-        // Where no family with that language was drawn, nothing was found in it.
+        // NaN where no family with that language was drawn.
         for (int m = 0; m < kQueryMeasureCount; ++m) {
-          values[TableIndex(direction, m)] = weight > 0 ? own[m] / weight : 0;
+          values[TableIndex(direction, m)] = weight > 0 ? own[m] / weight : kUntold;
         }
       }
       AddRecalls(triple, values);
@@ -148,6 +167,73 @@ std::vector<Interval> Intervals(const BootstrapTable& table, size_t parts, Recal
   };
   return Bootstrap(table, static_cast<int>(parts) * kTableValueCount + 1, statistic, options,
                    threads);
+}
+
+// The middle one of the `drawn` queries that are drawn, or the mean of the two around the middle.
+double MedianOf(absl::Span<const RankedQuery> ranked, absl::Span<const int> times, int64_t drawn) {
+  int64_t passed = 0;
+  auto next = ranked.begin();
+  const auto rank_at = [&](int64_t place) {  // of rising places
+    while (passed + times[next->row] <= place) passed += times[next++->row];
+    return next->rank;
+  };
+  const double lower = rank_at((drawn - 1) / 2);
+  return (lower + rank_at(drawn / 2)) / 2;
+}
+
+// Sets the medians of part number `part` in each method's row.
+void AddMedians(size_t part, absl::Span<const TablePart> parts,
+                absl::Span<const MethodOutcome> methods, const Families& families,
+                const BootstrapOptions& options, ComputePool* threads,
+                std::vector<MethodRow>* rows) {
+  const std::vector<EvaluationPool>& pools = parts[part].pools;
+  // [direction][method][pool]
+  std::array<std::vector<std::vector<std::vector<RankedQuery>>>, 2> ranked;
+  // [direction][pool][row]: how many queries are drawn with it, of every method.
+  std::array<std::vector<std::vector<int>>, 2> asked;
+  for (const Direction direction : kDirections) {
+    for (const MethodOutcome& outcome : methods) {
+      std::vector<std::vector<RankedQuery>> of_pools;
+      for (size_t p = 0; p < pools.size(); ++p) {
+        of_pools.push_back(families.Ranked(pools[p], direction, outcome[part][p].of(direction)));
+      }
+      ranked[static_cast<int>(direction)].push_back(std::move(of_pools));
+    }
+    for (const std::vector<RankedQuery>& queries : ranked[static_cast<int>(direction)][0]) {
+      std::vector<int> of_rows(families.count());
+      for (const RankedQuery& query : queries) ++of_rows[query.row];
+      asked[static_cast<int>(direction)].push_back(std::move(of_rows));
+    }
+  }
+  const size_t count = methods.size();
+  // The medians of all methods in the first direction, in the second; then their differences.
+  const auto statistic = [&](absl::Span<const int> times, absl::Span<double> statistics) {
+    std::fill(statistics.begin(), statistics.end(), 0);
+    for (int d = 0; d < 2; ++d) {
+      const auto medians = statistics.subspan(d * count, count);
+      double folds = 0;
+      for (size_t p = 0; p < pools.size(); ++p) {
+        const auto drawn =
+            std::inner_product(times.begin(), times.end(), asked[d][p].begin(), int64_t{0});
+        if (drawn == 0) continue;
+        ++folds;
+        for (size_t m = 0; m < count; ++m) medians[m] += MedianOf(ranked[d][m][p], times, drawn);
+      }
+      for (double& median : medians) median = folds > 0 ? median / folds : kUntold;
+      for (size_t m = 0; m < count; ++m) {
+        statistics[(2 + d) * count + m] = medians[m] - medians[0];
+      }
+    }
+  };
+  const std::vector<Interval> intervals =
+      BootstrapDraws(families.count(), static_cast<int>(4 * count), statistic, options, threads);
+  for (size_t m = 0; m < count; ++m) {
+    PartRow& row = (*rows)[m].parts[part];
+    for (int d = 0; d < 2; ++d) {
+      row.median_rank[d] = intervals[d * count + m];
+      row.median_minus_first[d] = intervals[(2 + d) * count + m];
+    }
+  }
 }
 
 std::vector<Interval> OfPart(absl::Span<const Interval> intervals, size_t part) {
@@ -186,6 +272,9 @@ std::vector<MethodRow> MakeTable(absl::Span<const TablePart> parts,
     row.meta_average = intervals.back();
     if (m > 0) row.meta_minus_first = differences.back();
     rows.push_back(std::move(row));
+  }
+  for (size_t part = 0; part < parts.size(); ++part) {
+    AddMedians(part, parts, methods, families, options, threads, &rows);
   }
   return rows;
 }

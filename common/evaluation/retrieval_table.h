@@ -61,11 +61,13 @@ using MethodOutcome = std::vector<std::vector<PoolOutcome>>;  // [part][pool]
 struct PartRow {
   std::array<int64_t, 2> queries = {};  // by direction, over all pools
   TableValues values = {};              // means over queries, then over folds
-  // Median of the best right candidate's (expected) rank, mean over folds.  SGRAF's code drops
-  // the half of a median between two ranks; here it stays.
-  std::array<double, 2> median_rank = {};
-  std::vector<Interval> intervals;    // of each of `values`
-  std::vector<Interval> minus_first;  // of its difference to the first method; empty for that
+  std::vector<Interval> intervals;      // of each of `values`
+  std::vector<Interval> minus_first;    // of its difference to the first method; empty for that
+  // Median of the best right candidate's (expected) rank, by direction, mean over folds, or over
+  // those of which families were drawn.  SGRAF's code drops the half of a median between two ranks;
+  // here it stays.
+  std::array<Interval, 2> median_rank = {};
+  std::array<Interval, 2> median_minus_first = {};  // its difference likewise; 0 for the first
 };
 
 struct MethodRow {

@@ -16,8 +16,7 @@ namespace {
 
 absl::Status CheckArray(const NpyArray& array, int64_t images, int64_t captions) {
   if (array.type != NpyType::kFloat32) {
-    return absl::InvalidArgumentError(
-        "is not float32, which numpy.float32(scores) is; half floats would have too many ties");
+    return absl::InvalidArgumentError("is not float32, which numpy.float32(scores) is");
   }
   if (array.shape != std::vector<int64_t>{images, captions}) {
     const bool transposed = array.shape == std::vector<int64_t>{captions, images};
@@ -27,7 +26,8 @@ absl::Status CheckArray(const NpyArray& array, int64_t images, int64_t captions)
                      transposed ? "; save its transpose" : ""));
   }
   if (reinterpret_cast<uintptr_t>(array.data.data()) % alignof(float) != 0) {
-    return absl::InvalidArgumentError("has numbers at odd places; save it with numpy.save");
+    return absl::InvalidArgumentError(
+        "has numbers that do not begin at a multiple of 4 bytes, as those of numpy.save do");
   }
   return absl::OkStatus();
 }

@@ -86,9 +86,11 @@ absl::Status NamedScores::Gather(Direction direction, absl::Span<const int> quer
     const int query = queries[i / candidates.size()];
     const int candidate = candidates[i % candidates.size()];
     const bool by_row = direction == Direction::kImageToText;
-    return absl::InvalidArgumentError(absl::StrCat("'", name_, "' is no number at row ",
-                                                   by_row ? query : candidate, ", column ",
-                                                   by_row ? candidate : query, " (from 0)"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", name_, "' is no number at row ", by_row ? query : candidate, ", column ",
+                     by_row ? candidate : query,
+                     " (from 0); of a matrix behind --candidates it is "
+                     "B of a policy A:B"));
   }
   return absl::OkStatus();
 }

@@ -25,7 +25,9 @@ absl::StatusOr<absl::optional<std::string>> TextAt(const Json& object, const cha
 absl::StatusOr<ScoreOrigin> ParseScoreOrigin(absl::string_view text, const MatrixItems& items) {
   const Json json =
       Json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return absl::InvalidArgumentError("is no JSON object");
+  if (!json.is_object()) {
+    return absl::InvalidArgumentError("is no JSON object; remove it, or write the matrix anew");
+  }
   ASSIGN_OR_RETURN(const absl::optional<std::string> digest, TextAt(json, "items"));
   if (digest.has_value() && *digest != ItemsDigest(items)) {
     return absl::InvalidArgumentError(

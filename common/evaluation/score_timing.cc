@@ -97,7 +97,9 @@ TimeSpread SpreadOf(std::vector<double> seconds) {
 absl::StatusOr<ScoreTiming> ParseScoreTiming(absl::string_view text, const MatrixItems& items) {
   const Json json =
       Json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return absl::InvalidArgumentError("is no JSON object");
+  if (!json.is_object()) {
+    return absl::InvalidArgumentError("is no JSON object; remove it, or write the matrix anew");
+  }
   ScoreTiming timing;
   ASSIGN_OR_RETURN(timing.seconds_per_query, SecondsAt(json, "seconds_per_query"));
   ASSIGN_OR_RETURN(timing.encoding_seconds, SecondsAt(json, "encoding_seconds"));

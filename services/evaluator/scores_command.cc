@@ -99,14 +99,10 @@ class ScoresRun {
     return absl::OkStatus();
   }
 
-  // Of regions in one of the forms that a model takes, which it may not have learnt from.
   std::string WidthNote() const {
-    const std::vector<int> sizes = model_->region_feature_sizes();
-    const int width = corpus_->region_feature_size();
-    if (sizes.size() < 2 || width == 0) return "";
-    const int of_box = sizes.back() - sizes.front();
-    return absl::StrCat(width, " numbers a region, the box's ", of_box,
-                        width == sizes.back() ? " taken to be among them" : " put behind them",
+    const std::string note = corpus_->NoteOfWidth(model_->region_feature_sizes());
+    if (note.empty()) return "";
+    return absl::StrCat(note,
                         "; scores mean something if the model learnt from regions of that kind\n");
   }
 

@@ -1,8 +1,10 @@
 #include "services/evaluator/tables_flags.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -11,6 +13,7 @@
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
+#include "common/evaluation/score_timing.h"
 #include "services/evaluator/evaluator_flags.h"
 
 namespace sightline {
@@ -209,6 +212,38 @@ absl::Status PlanSeconds(const TablesFlags& flags, const std::set<std::string>& 
   return absl::OkStatus();
 }
 
+// The same for all names of a file.
+std::string PathOf(const std::string& file) {
+  std::error_code error;
+  const std::string path = std::filesystem::weakly_canonical(file, error).string();
+  return error ? file : path;
+}
+
+// What is read, with what lies beside it, is not to be written over, nor what was just written.
+absl::Status CheckOutputs(const TablesFlags& flags, const TablesPlan& plan) {
+  std::map<std::string, std::string> named_by;
+  named_by.emplace(PathOf(flags.pairs), "--pairs");
+  if (!plan.protocol.file.empty()) named_by.emplace(PathOf(plan.protocol.file), "--protocol");
+  for (const TablesPlan::Matrix& matrix : plan.matrices) {
+    for (const std::string& file : {matrix.file, TimingPath(matrix.file)}) {
+      named_by.emplace(PathOf(file), absl::StrCat("--matrix ", matrix.name));
+    }
+  }
+  for (const auto& [flag, file] :
+       {std::pair("--json", &flags.json), {"--csv", &flags.csv}, {"--page", &flags.page}}) {
+    std::error_code error;
+    const auto found = std::filesystem::status(*file, error);
+    // A terminal, or nowhere, may have all of them.
+    if (file->empty() || (exists(found) && !is_regular_file(found))) continue;
+    const auto [there, fresh] = named_by.emplace(PathOf(*file), flag);
+    if (!fresh) {
+      return absl::InvalidArgumentError(absl::StrCat(flag, " is ", *file, ", the file of ",
+                                                     there->second, "; give it one of its own"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void TablesFlags::Define(Flags* flags) {
@@ -285,6 +320,7 @@ absl::StatusOr<TablesPlan> PlanTables(const TablesFlags& flags) {
   plan.measure.ties = expected ? TieRule::kExpectedRank : TieRule::kCandidateOrder;
   plan.recall = full ? RecallTriple::k5To20 : RecallTriple::k1To10;
   plan.image_to_text_first = !text_first;
+  RETURN_IF_ERROR(CheckOutputs(flags, plan));
   return plan;
 }
 

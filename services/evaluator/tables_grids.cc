@@ -105,7 +105,8 @@ TableGrid OtherGrid(const TablesReport& report, size_t part) {
       for (const int measure : {kReciprocalOfRank, kAveragePrecision, kNdcg}) {
         cells.push_back(Mrr(row.values[TableIndex(direction, measure)]));
       }
-      cells.push_back(absl::StrFormat("%.1f", row.median_rank[static_cast<int>(direction)]));
+      cells.push_back(
+          absl::StrFormat("%.1f", row.median_rank[static_cast<int>(direction)].estimate));
       cells.push_back(absl::StrFormat("%.1f", row.values[TableIndex(direction, kRank)]));
     }
     grid.rows.push_back(std::move(cells));

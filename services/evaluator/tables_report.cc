@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Ranking = TablesReport::Ranking;
 
-constexpr int kFormatVersion = 1;
+constexpr int kFormatVersion = 2;
 
 // --- for programs ---
 
@@ -70,7 +70,11 @@ Json PartJson(const PartRow& row) {
     for (int m = 0; m < kQueryMeasureCount; ++m) {
       own[std::string(MeasureName(m))] = ValueJson(row, TableIndex(direction, m));
     }
-    own["median_rank"] = row.median_rank[static_cast<int>(direction)];
+    own["median_rank"] = IntervalJson(row.median_rank[static_cast<int>(direction)]);
+    if (!row.minus_first.empty()) {
+      own["median_rank"]["minus_first"] =
+          IntervalJson(row.median_minus_first[static_cast<int>(direction)]);
+    }
   }
   json["ar"] = ValueJson(row, kAverageRecall);
   json["rsum"] = ValueJson(row, kRecallSum);
@@ -105,11 +109,14 @@ void AddTitles(const std::string& measure, std::vector<std::string>* titles) {
   for (const char* const end : {"", "_low", "_high"}) titles->push_back(absl::StrCat(measure, end));
 }
 
-void AddValue(const PartRow& row, int index, std::vector<std::string>* fields) {
-  const Interval& interval = row.intervals[index];
-  for (const double value : {row.values[index], interval.low, interval.high}) {
-    fields->push_back(Number(value));
+void AddNumbers(double value, const Interval& interval, std::vector<std::string>* fields) {
+  for (const double number : {value, interval.low, interval.high}) {
+    fields->push_back(Number(number));
   }
+}
+
+void AddValue(const PartRow& row, int index, std::vector<std::string>* fields) {
+  AddNumbers(row.values[index], row.intervals[index], fields);
 }
 
 std::vector<std::string> CsvTitles() {
@@ -120,7 +127,7 @@ std::vector<std::string> CsvTitles() {
     for (int m = 0; m < kQueryMeasureCount; ++m) {
       AddTitles(absl::StrCat(direction, "_", MeasureName(m)), &titles);
     }
-    titles.push_back(absl::StrCat(direction, "_median_rank"));
+    AddTitles(absl::StrCat(direction, "_median_rank"), &titles);
   }
   for (const char* const measure : {"ar", "rsum"}) AddTitles(measure, &titles);
   for (const char* const time :
@@ -174,7 +181,8 @@ std::vector<std::string> CsvRow(const TablesReport& report, size_t part, size_t 
     for (int m = 0; m < kQueryMeasureCount; ++m) {
       AddValue(row, TableIndex(direction, m), &fields);
     }
-    fields.push_back(Number(row.median_rank[static_cast<int>(direction)]));
+    const Interval& median = row.median_rank[static_cast<int>(direction)];
+    AddNumbers(median.estimate, median, &fields);
   }
   AddValue(row, kAverageRecall, &fields);
   AddValue(row, kRecallSum, &fields);

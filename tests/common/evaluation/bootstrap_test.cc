@@ -128,6 +128,22 @@ TEST_CASE("a statistic sees the sums of all columns over one draw of rows") {
   REQUIRE(intervals[1].high == 2);
 }
 
+TEST_CASE("how often rows are drawn is told of the draws that sums are made of") {
+  ComputePool pool(2);
+  const BootstrapTable table = Table(Outcomes(30, 50, 20));
+  const auto mean = [&](absl::Span<const int> times, absl::Span<double> statistics) {
+    double sum = 0;
+    for (int64_t row = 0; row < table.rows(); ++row) sum += times[row] * table.row(row)[0];
+    statistics[0] = sum / static_cast<double>(table.rows());
+  };
+  const Interval by_sums = BootstrapMeans(table, {}, &pool)[0];
+  const Interval by_draws = BootstrapDraws(table.rows(), 1, mean, {}, &pool)[0];
+  REQUIRE(by_draws.estimate == by_sums.estimate);
+  REQUIRE(by_draws.low == by_sums.low);
+  REQUIRE(by_draws.high == by_sums.high);
+  REQUIRE(BootstrapDraws(0, 3, mean, {}, &pool).size() == 3);
+}
+
 TEST_CASE("no queries and few resamples are answered") {
   ComputePool pool(1);
   const std::vector<Interval> none = BootstrapMeans(BootstrapTable(0, 2), {}, &pool);

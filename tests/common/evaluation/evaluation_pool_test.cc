@@ -304,6 +304,9 @@ TEST_CASE("rows and columns that lie are refused by line") {
           "line 1: caption 'c' is of image 'a', which does not stand above it");
   REQUIRE(
       absl::StrContains(problem(image + "{\"caption\":\"c\",\"image\":\"a\"}"), "\"language\""));
+  REQUIRE(absl::StrContains(
+      problem(image + "{\"caption\":\"c\",\"image\":\"a\",\"language\":\"e\\u001bn\"}"),
+      "\"language\" is e\\x1bn, which cannot be printed"));
   REQUIRE(absl::StrContains(problem("{\"image\":7}"), "must be a string"));
   REQUIRE(absl::StrContains(problem("[]"), "line 1"));
 }

@@ -181,8 +181,9 @@ TEST_CASE("a score that is no number is refused with row and column, where it ta
     return MeasurePolicy({&scores}, direction, pools->front(), items, {}, &threads).status();
   };
   for (const Direction direction : {Direction::kTextToImage, Direction::kImageToText}) {
-    REQUIRE(measure("whole", direction).message() ==
-            "'be' is no number at row 1, column 2 (from 0)");
+    REQUIRE_THAT(std::string(measure("whole", direction).message()),
+                 Catch::Contains("'be' is no number at row 1, column 2 (from 0)") &&
+                     Catch::Contains("B of a policy A:B"));
     REQUIRE(measure("list:f", direction).ok());
   }
 }

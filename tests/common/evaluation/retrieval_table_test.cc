@@ -73,10 +73,10 @@ TEST_CASE("a row has the means of both directions, AR and rsum") {
   REQUIRE(At(row, kText, kRecallAt20) == 0.75);
   REQUIRE(At(row, kText, kReciprocalOfRank) == Approx((1 + 1 / 2.0 + 1 / 7.0 + 1 / 30.0) / 4));
   REQUIRE(At(row, kText, kRank) == 10);
-  REQUIRE(row.median_rank[0] == 4.5);
+  REQUIRE(row.median_rank[0].estimate == 4.5);
   REQUIRE(At(row, kImage, kRecallAt1) == 0.5);
   REQUIRE(At(row, kImage, kRecallAt5) == 1);
-  REQUIRE(row.median_rank[1] == 2.5);
+  REQUIRE(row.median_rank[1].estimate == 2.5);
   REQUIRE(row.values[kRecallSum] == 0.25 + 0.5 + 0.75 + 0.5 + 1 + 1);
   REQUIRE(row.values[kAverageRecall] == Approx(4.0 / 6));
   REQUIRE(rows[0].meta_average.estimate == Approx(4.0 / 6));
@@ -100,7 +100,7 @@ TEST_CASE("folds count alike, whatever they hold") {
   const PartRow& row = rows[0].parts[0];
   REQUIRE(At(row, Direction::kTextToImage, kRecallAt1) == 0.25);  // (1/2 + 0) / 2, not 1/3
   REQUIRE(At(row, Direction::kTextToImage, kRank) == 5.5);
-  REQUIRE(row.median_rank[0] == 5.5);
+  REQUIRE(row.median_rank[0].estimate == 5.5);
   REQUIRE(At(row, Direction::kImageToText, kRecallAt1) == 0.5);
   REQUIRE(row.queries[0] == 3);
   for (int v = 0; v < kTableValueCount; ++v) {
@@ -119,6 +119,30 @@ TEST_CASE("Meta-Ave is the mean of AR over languages") {
   REQUIRE(rows[0].parts[0].values[kAverageRecall] == 1);
   REQUIRE(rows[0].parts[1].values[kAverageRecall] == Approx(2.0 / 6));
   REQUIRE(rows[0].meta_average.estimate == Approx((1 + 2.0 / 6) / 2));
+}
+
+TEST_CASE("draws without a language tell nothing of it") {
+  // One family in six has German captions: it is missing in a third of the draws.
+  MatrixItems items = Items({0, 1, 2, 3, 4, 5});
+  for (int c = 0; c < 2; ++c) items.captions[c].language = "de";
+  const TablePart all = Part(items);
+  const TablePart german = {"de", {*InLanguage(all.pools[0], items, "de")}};
+  const TablePart english = {"en", {*InLanguage(all.pools[0], items, "en")}};
+  const PoolOutcome found = Outcome({1, 1}, {1});
+  const PoolOutcome others = Outcome(std::vector<int>(10, 1), std::vector<int>(5, 1));
+  const PoolOutcome later = Outcome({3, 3}, {3});
+  const auto rows = Table({german, english}, {{{found}, {others}}, {{later}, {others}}}, items);
+  const PartRow& row = rows[0].parts[0];
+  for (const int measure : {kRecallAt1, kRank}) {
+    const Interval& interval = row.intervals[TableIndex(Direction::kTextToImage, measure)];
+    REQUIRE(interval.low == 1);
+    REQUIRE(interval.high == 1);
+  }
+  REQUIRE(row.median_rank[0].low == 1);
+  REQUIRE(rows[0].meta_average.low == 1);
+  const PartRow& second = rows[1].parts[0];
+  REQUIRE(second.median_minus_first[0].low == 2);
+  REQUIRE(second.minus_first[TableIndex(Direction::kTextToImage, kRank)].low == 2);
 }
 
 TEST_CASE("a family is drawn whole: many alike are no surer than one") {
@@ -190,6 +214,78 @@ TEST_CASE("intervals are those of families drawn by the book") {
   REQUIRE(fast.low == Approx(slow.low).margin(0.05 * width));
   REQUIRE(fast.high == Approx(slow.high).margin(0.05 * width));
   REQUIRE(fast.estimate == Approx(rows[0].parts[0].values[kAverageRecall]));
+}
+
+// Of captions, by the book: all that are drawn in one list, and its middle.
+Interval SlowMedian(const MatrixItems& items, const std::vector<int>& ranks, int resamples) {
+  std::mt19937 random(78);
+  std::vector<double> drawn;
+  for (int i = 0; i < resamples; ++i) {
+    std::vector<int> list;
+    for (int f = 0; f < items.family_count; ++f) {
+      const int family = static_cast<int>(random() % items.family_count);
+      for (size_t c = 0; c < items.captions.size(); ++c) {
+        if (items.families[items.captions[c].image] == family) list.push_back(ranks[c]);
+      }
+    }
+    std::sort(list.begin(), list.end());
+    const size_t half = list.size() / 2;
+    drawn.push_back(list.size() % 2 == 1 ? list[half] : (list[half - 1] + list[half]) / 2.0);
+  }
+  std::sort(drawn.begin(), drawn.end());
+  return {0, drawn[resamples * 25 / 1000], drawn[resamples * 975 / 1000 - 1]};
+}
+
+TEST_CASE("a median's interval is that of families drawn by the book") {
+  std::mt19937 random(12);
+  // Families of one to three, and one caption less in all, so that lists are odd and even.
+  std::vector<int> families, images, captions;
+  for (int i = 0; i < 60; ++i) {
+    families.push_back(i < 40 ? i : static_cast<int>(random() % 20));
+    images.push_back(1);
+    captions.push_back(1 + static_cast<int>(random() % 400));
+    captions.push_back(captions.back() + static_cast<int>(random() % 30));
+  }
+  MatrixItems items = Items(families);
+  items.captions.pop_back();
+  captions.pop_back();
+  std::vector<int> later;
+  for (const int rank : captions) later.push_back(rank + 3);
+  const auto rows =
+      Table({Part(items)}, {{{Outcome(captions, images)}}, {{Outcome(later, images)}}}, items,
+            RecallTriple::k1To10, 10'000);
+  const Interval& fast = rows[0].parts[0].median_rank[0];
+  const Interval slow = SlowMedian(items, captions, 10'000);
+  const double width = slow.high - slow.low;
+  REQUIRE(width > 50);
+  REQUIRE(fast.low == Approx(slow.low).margin(0.05 * width));
+  REQUIRE(fast.high == Approx(slow.high).margin(0.05 * width));
+  std::sort(captions.begin(), captions.end());
+  REQUIRE(fast.estimate == captions[captions.size() / 2]);
+
+  // Where each rank is three more, so is each median, and all are by the same draws.
+  const PartRow& second = rows[1].parts[0];
+  REQUIRE(second.median_rank[0].low == fast.low + 3);
+  REQUIRE(second.median_rank[0].high == fast.high + 3);
+  for (const double of_difference :
+       {second.median_minus_first[0].estimate, second.median_minus_first[0].low,
+        second.median_minus_first[0].high}) {
+    REQUIRE(of_difference == 3);
+  }
+  for (const double of_images : {second.median_rank[1].low, second.median_rank[1].high}) {
+    REQUIRE(of_images == 1);
+  }
+}
+
+TEST_CASE("a fold of which nothing is drawn has no median") {
+  // Each fold is one family: of half the draws one of them is missing.
+  const MatrixItems items = Items({0, 1});
+  const auto rows =
+      Table({Part(items, "folds:2")}, {{{Outcome({3, 3}, {3}), Outcome({9, 9}, {9})}}}, items);
+  const Interval& median = rows[0].parts[0].median_rank[0];
+  REQUIRE(median.estimate == 6);
+  REQUIRE(median.low == 3);
+  REQUIRE(median.high == 9);
 }
 
 TEST_CASE("methods are compared over the same draws") {

@@ -171,12 +171,12 @@ TEST_CASE("the JSON and the CSV have every measure, with its interval") {
                                    files.Path("json"), "--csv", files.Path("csv")});
   REQUIRE(ran.status == 0);
   const auto json = nlohmann::json::parse(files.Read("json"));
-  REQUIRE(json["format_version"] == 1);
+  REQUIRE(json["format_version"] == 2);
   const auto& methods = json["tables"][0]["methods"];
   REQUIRE(methods.size() == 4);
   REQUIRE(methods[0]["text_to_image"]["query_count"] == 2);
   REQUIRE(methods[0]["text_to_image"]["r_at_1"]["value"] == 0.5);
-  REQUIRE(methods[0]["text_to_image"]["median_rank"] == 1.5);
+  REQUIRE(methods[0]["text_to_image"]["median_rank"]["value"] == 1.5);
   REQUIRE_FALSE(methods[0]["ar"].contains("minus_first"));
   REQUIRE(methods[1]["combination"] == "replace");
   REQUIRE(methods[1]["ar"].contains("minus_first"));
@@ -206,12 +206,36 @@ TEST_CASE("the JSON and the CSV have every measure, with its interval") {
         holds(std::string(direction) + measure, method[key][measure]);
       }
       holds(std::string(direction) + "mean_rank", method[key]["mean_rank"]);
+      holds(std::string(direction) + "median_rank", method[key]["median_rank"]);
+      REQUIRE(method[key]["median_rank"].contains("minus_first") == (i > 1));
     }
     holds("ar", method["ar"]);
     holds("rsum", method["rsum"]);
   }
   REQUIRE(absl::StrContains(lines[3], ",be:ce,2,add_lambda,0.1,2,"));
   REQUIRE(absl::StrContains(lines[1], ",be,0,,,2,0.500000,"));
+}
+
+TEST_CASE("what is read, or written, is not written over") {
+  const TableFiles files;
+  const std::string pairs = files.Path("pairs"), matrix = files.Path("be.npy");
+  const std::string before = files.Read("be.npy");
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& told) {
+    std::vector<std::string> args = {"--policies", "be"};
+    args.insert(args.end(), more.begin(), more.end());
+    const TablesRan ran = files.Run(args);
+    INFO(ran.err);
+    REQUIRE(ran.status == 2);
+    REQUIRE_THAT(ran.err, Catch::Contains(told));
+  };
+  refused({"--csv", matrix}, "--csv is " + matrix + ", the file of --matrix be");
+  refused({"--json", matrix + ".json"}, "the file of --matrix be");
+  refused({"--page", pairs}, "the file of --pairs");
+  refused({"--json", files.Path("same"), "--csv", files.Path("./same")}, "the file of --json");
+  refused({"--protocol", "distractors:" + files.Path("a.tsv"), "--csv", files.Path("a.tsv")},
+          "the file of --protocol");
+  REQUIRE(files.Read("be.npy") == before);
+  REQUIRE(files.Run({"--policies", "be", "--json", "/dev/null", "--csv", "/dev/null"}).status == 0);
 }
 
 TEST_CASE("each layout prints what its paper prints, in its order") {
