@@ -30,6 +30,16 @@ with_kept_memory() {
     "$@"
 }
 
+# The path of a file like FILE, in a precision that this CPU computes fast: without instructions for
+# bfloat16 it takes many times as long as float32, or is refused.
+of_this_cpu() {  # FILE
+  if grep -qwE 'amx_bf16|avx512_bf16' /proc/cpuinfo; then echo "$demo/$1"; return; fi
+  sed 's/^precision: bfloat16.*/precision: float32/' "$demo/$1" >"$out/$1"
+  echo "$out/$1"
+}
+encoder_config=$(of_this_cpu encoder.yaml)
+recipe=$(of_this_cpu joint.yaml)
+
 if [ ! -e "$out/set/cache.container" ]; then
   "$demo/companions.py" "$out/companions"
   "$demo/words.py" "$out/words.jsonl"
@@ -37,13 +47,13 @@ if [ ! -e "$out/set/cache.container" ]; then
     --learn-from "folder:$out/companions" --learn-texts "$out/words.jsonl" --vocabulary-size 8900
 fi
 
-encoder=$(with_kept_memory "$trainer" train --config "$demo/encoder.yaml" --data "$out/set" \
+encoder=$(with_kept_memory "$trainer" train --config "$encoder_config" --data "$out/set" \
   --out "$out/run/encoder" --store "$out/store")
 regions=$out/${encoder:0:12}.regions  # of another encoder they would fit, and be wrong
 [ -e "$regions" ] || "$trainer" extract --store "$out/store" --model "$encoder" --data "$out/set" \
-  --changed-copies 5 --changes "$demo/encoder.yaml" --out "$regions"
+  --changed-copies 5 --changes "$encoder_config" --out "$regions"
 both=$("$ctl" init-model --store "$out/store" --config "$demo/model.json" --weights-of "$encoder")
-model=$("$trainer" learn --recipe "$demo/joint.yaml" --start "$both" --corpus "regions:$regions" \
+model=$("$trainer" learn --recipe "$recipe" --start "$both" --corpus "regions:$regions" \
   --out "$out/run/joint" --store "$out/store" --processes "$(nproc)")
 "$services/corpus_encoder/corpus_encoder" --store "$out/store" --model "$model" \
   --corpus stamps --corpus clipart --corpus emoji

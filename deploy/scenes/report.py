@@ -148,8 +148,10 @@ def network_table(rows):
         if result is None:
             continue
         look = result["development"]
+        machine = result["machine"]
+        vectors = f" ({machine['vectors']})" if "vectors" in machine else ""
         lines.append(f"| {name} | {result['steps']} | {duration(result['seconds'])} | "
-                     f"{result['machine']['cores']} x {result['machine']['processor']} | "
+                     f"{machine['cores']} x {machine['processor']}{vectors} | "
                      f"{'' if look is None else format(look['score'], '.1f')} |")
     return "\n".join(lines) + "\n" if len(lines) > 2 else ""
 
@@ -204,6 +206,8 @@ def tables(rows):
             text += f"\nMeasured of another network than the results of: {', '.join(others)}\n"
         # Distractors have no captions that could be found in the place of a picture's.
         directions = DIRECTIONS[:1] if row.get("distractors") else DIRECTIONS
+        if row.get("distractors"):
+            text += "\nWords for a picture are found as without distractors, which have none.\n"
         claims = claim_table(row.get("claims", []), result["parts"], directions)
         text += "\n" + claims if claims else ""
         for part, methods in result["parts"].items():

@@ -109,12 +109,14 @@ def lock(folder):
 
 
 def machine():
-    """The processor's name, how many cores there are, and the kernel that OpenBLAS is told to use,
-    where it is told: most of the time goes there."""
+    """The processor's name, its widest vectors, since a name may be of several, how many cores there
+    are, and the kernel that OpenBLAS is told to use, where it is told: most of the time goes there."""
     text = read("/proc/cpuinfo") or ""
-    names = [line.split(":", 1)[1].strip() for line in text.splitlines()
-             if line.startswith("model name")]
-    found = {"processor": names[0] if names else "unknown", "cores": len(os.sched_getaffinity(0))}
+    says = dict(line.replace("\t", "").split(":", 1) for line in text.splitlines() if ":" in line)
+    flags = says.get("flags", "").split()
+    found = {"processor": says.get("model name", "unknown").strip(),
+             "vectors": next((of for of in ("amx_bf16", "avx512f", "avx2") if of in flags), "unknown"),
+             "cores": len(os.sched_getaffinity(0))}
     kernel = os.environ.get("OPENBLAS_CORETYPE")
     return dict(found, openblas=kernel) if kernel else found
 

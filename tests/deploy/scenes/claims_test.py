@@ -338,6 +338,9 @@ class ClaimsTest(cases.Case):
         self.assertEqual(runner.machine()["openblas"], "Haswell")
         del os.environ["OPENBLAS_CORETYPE"]
 
+    def test_a_result_says_how_wide_the_vectors_were_which_one_name_may_not(self):
+        self.assertIn(runner.machine()["vectors"], ["amx_bf16", "avx512f", "avx2"])
+
     def test_a_row_and_its_recipe_name_the_same_networks(self):
         self.write("clone/recipes/r.yaml", b"tasks: [{teacher: $teacher}]\n")
         status, _, err = self.run_rows("bi")
