@@ -180,7 +180,7 @@ absl::StatusOr<std::unique_ptr<AtomicFile>> AtomicFile::Create(absl::string_view
     if (fd.get() >= 0) {
       return std::unique_ptr<AtomicFile>(new AtomicFile(std::move(fd), path, std::move(temporary)));
     }
-    if (errno != EEXIST) return FileError("create", temporary, errno);
+    if (errno != EEXIST) return FileError("create", path, errno);
   }
   return absl::UnavailableError(
       absl::StrCat("create ", path, ": a thousand temporary files beside it; remove them"));

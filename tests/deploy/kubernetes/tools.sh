@@ -24,7 +24,7 @@ fetch_models() {  # FOLDER
   command -v npm >/dev/null || "$root/deploy/bazel/setup.sh" "$here/npm_packages.txt"
   mkdir -p "$work/npm"
   while read -r name version checksum; do
-    archive=$(cd "$work/npm" && npm pack --silent "$name@$version" 2>"$work/log") ||
+    archive=$(cd "$work/npm" && npm pack --loglevel error "$name@$version" 2>"$work/log") ||
       { cat "$work/log" >&2; fail "npm does not get $name $version"; }
     echo "$checksum  $work/npm/$archive" | sha512sum -c --quiet ||
       fail "$name $version has another checksum than the one in tools.txt"
