@@ -8,6 +8,7 @@
 #ifndef SIGHTLINE_COMMON_BASE_MUTEX_H_
 #define SIGHTLINE_COMMON_BASE_MUTEX_H_
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -68,7 +69,10 @@ class SCOPED_CAPABILITY ReleasableMutexLock {
   bool held_ = true;
 };
 
-// Thread-safe.  All that wait at the same time name the same mutex.
+class Fiber;
+
+// Thread-safe.  All that wait at the same time name the same mutex.  Who waits in a fiber leaves
+// its thread to others meanwhile (fiber.h).
 class CondVar {
  public:
   CondVar() = default;
@@ -77,24 +81,23 @@ class CondVar {
 
   // Lets go of `mutex`, waits to be notified, and takes it again.  May wake for no reason, so
   // callers loop over their condition.
-  void Wait(Mutex& mutex) REQUIRES(mutex) {
-    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-    notified_.wait(lock);
-    lock.release();
-  }
+  void Wait(Mutex& mutex) REQUIRES(mutex);
 
   // The same, for no longer than `most` of real time: what Clock::Real() waits by.
-  void WaitFor(Mutex& mutex, std::chrono::nanoseconds most) REQUIRES(mutex) {
-    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-    notified_.wait_for(lock, most);
-    lock.release();
-  }
+  void WaitFor(Mutex& mutex, std::chrono::nanoseconds most) REQUIRES(mutex);
 
-  void NotifyOne() { notified_.notify_one(); }
-  void NotifyAll() { notified_.notify_all(); }
+  void NotifyOne();
+  void NotifyAll();
 
  private:
+  struct FiberWait;
+
+  void WaitInFiber(Mutex& mutex, Fiber& fiber, std::chrono::steady_clock::time_point until);
+  bool ResumeFirst();
+
   std::condition_variable notified_;
+  std::mutex fibers_mutex_;
+  std::atomic<FiberWait*> fibers_{nullptr};  // a list in the order in which they came
 };
 
 }  // namespace sightline

@@ -28,12 +28,13 @@ TORCH_FREE = re.compile(
 BRINGS_TORCH = re.compile(r"(torch|ATen|c10|caffe2)/|common/models/(network/|\w+/net\.h)")
 
 # What happens around a call, whatever brings it.
-GRPC_FREE = re.compile(r"common/rpc/(call_gate|cancel_watcher|request_id|request_memory|rpc_options|status_details)\.")
-BRINGS_GRPC = re.compile(r"grpc(pp)?/|common/rpc/(?!call_gate|cancel_watcher|request_|rpc_options|status_details)")
+GRPC_FREE = re.compile(r"common/rpc/(call_gate|handler_threads|request_id|request_memory|rpc_options|status_details)\.")
+BRINGS_GRPC = re.compile(r"grpc(pp)?/|common/rpc/(?!call_gate|handler_threads|request_|rpc_options|status_details)")
 
 # Locks, tests' too, come from one header, whose users clang checks; and one file says how libraries
 # are to lock.
-LOCKS_HOME = "common/base/mutex.h"
+LOCKS_HOME = "common/base/mutex.{h,cc}"
+OF_LOCKS_HOME = re.compile(r"common/base/mutex\.(h|cc)")
 LOCKS_OF_LIBRARIES = "common/base/library_locks.cc"
 OF_LIBRARIES = re.compile(r"absl/synchronization/|\babsl::SetMutexDeadlockDetectionMode\b")
 LOCK = re.compile(r"<(?:mutex|shared_mutex|condition_variable)>|absl/synchronization/|"
@@ -140,7 +141,7 @@ def main(root):
                     if path != MATCHERS_HOME and MATCHERS.search(code):
                         offences += 1
                         print(f"{path}:{number}: {MATCHERS.search(code).group()} belongs to {MATCHERS_HOME}")
-                    lock = path != LOCKS_HOME and LOCK.search(code)
+                    lock = not OF_LOCKS_HOME.fullmatch(path) and LOCK.search(code)
                     if lock and path == LOCKS_OF_LIBRARIES and OF_LIBRARIES.search(code):
                         lock = None
                     if lock:

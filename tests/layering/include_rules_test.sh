@@ -61,6 +61,7 @@ for line in '#include <mutex>' '#include <condition_variable>' 'std::mutex mutex
   refused common/base/clock.h "$line"
   refused tests/support/gate.h "$line"
   judge common/base/mutex.h "$line"
+  judge common/base/mutex.cc "$line"
 done
 judge common/base/clock.h '// Not a std::mutex.'
 judge common/base/library_locks.cc '#include "absl/synchronization/mutex.h"'
