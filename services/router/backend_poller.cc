@@ -37,7 +37,24 @@ BackendPoller::~BackendPoller() {
   thread_.join();
 }
 
+std::map<std::string, std::shared_ptr<BackendPoller::Target>> BackendPoller::MakeUnknown(
+    const std::vector<std::string>& addresses) const {
+  std::map<std::string, std::shared_ptr<Target>> made;
+  {
+    MutexLock lock(state_->mutex);
+    for (const std::string& address : addresses) {
+      if (state_->targets.count(address) == 0) made.emplace(address, nullptr);
+    }
+  }
+  for (auto& [address, target] : made) {
+    target = std::make_shared<Target>(Target{address, state_->options.make_client(address)});
+  }
+  return made;
+}
+
 void BackendPoller::SetAddresses(const std::vector<std::string>& addresses) {
+  // Without the lock, which answers wait for: a client is a channel, and there may be thousands.
+  std::map<std::string, std::shared_ptr<Target>> added = MakeUnknown(addresses);
   std::map<std::string, std::shared_ptr<Target>> targets;
   MutexLock lock(state_->mutex);
   const absl::Time now = state_->clock->Now();
@@ -47,9 +64,9 @@ void BackendPoller::SetAddresses(const std::vector<std::string>& addresses) {
       targets.insert(std::move(known));
       continue;
     }
-    auto target = std::make_shared<Target>(Target{address, state_->options.make_client(address)});
+    const std::shared_ptr<Target>& target = added.at(address);
     targets.emplace(address, target);
-    state_->due.emplace(now, std::move(target));
+    state_->due.emplace(now, target);
   }
   state_->targets.swap(targets);
   state_->wake.NotifyAll();

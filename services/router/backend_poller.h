@@ -48,7 +48,8 @@ class BackendPoller {
   BackendPoller(const BackendPoller&) = delete;
   BackendPoller& operator=(const BackendPoller&) = delete;
 
-  // From now on these are polled, the new ones at once.  What others still answer is dropped.
+  // From now on these are polled, the new ones at once.  What others still answer is dropped.  From
+  // one thread at a time.
   void SetAddresses(const std::vector<std::string>& addresses);
 
   // Something is known to have changed at `address`: it is polled now, unless it is being polled,
@@ -87,6 +88,10 @@ class BackendPoller {
     std::mt19937_64 random GUARDED_BY(mutex);
     bool stopping GUARDED_BY(mutex) = false;
   };
+
+  // Targets of those addresses that are not polled yet.
+  std::map<std::string, std::shared_ptr<Target>> MakeUnknown(
+      const std::vector<std::string>& addresses) const;
 
   const std::shared_ptr<State> state_;
   std::thread thread_;  // last: starts when everything else is there
