@@ -115,7 +115,7 @@ inline constexpr int kMaxPrecisionNameLength = 63;
 
 inline constexpr int kMaxIndexes = 100;  // that a server follows
 inline constexpr int kMaxThreads = 1024;
-inline constexpr int kMaxConcurrentCalls = 4096;  // each holds a thread, which mostly waits
+inline constexpr int kMaxConcurrentCalls = 4096;  // each holds a stack, and mostly waits
 
 }  // namespace limits
 }  // namespace sightline

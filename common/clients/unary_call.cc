@@ -17,15 +17,10 @@ unsigned ThreadCount() {
 void EndCalls(grpc::CompletionQueue* queue) {
   void* tag = nullptr;
   bool ok = false;
-  while (queue->Next(&tag, &ok)) {
-    const std::unique_ptr<PendingCall> call(static_cast<PendingCall*>(tag));
-    call->Ended(ok);
-  }
+  while (queue->Next(&tag, &ok)) static_cast<QueueEvent*>(tag)->Happened(ok);
 }
 
-}  // namespace
-
-grpc::CompletionQueue* CallQueue() {
+grpc::CompletionQueue* OfProcess() {
   // Never destroyed, since nobody knows which call is the last.
   static grpc::CompletionQueue* const queue = [] {
     auto* const made = new grpc::CompletionQueue;
@@ -33,6 +28,15 @@ grpc::CompletionQueue* CallQueue() {
     return made;
   }();
   return queue;
+}
+
+}  // namespace
+
+CallQueue::CallQueue()
+    : loop_(EventLoop::Lend()), queue_(loop_ == nullptr ? OfProcess() : loop_->queue()) {}
+
+CallQueue::~CallQueue() {
+  if (loop_ != nullptr) loop_->GiveBack();
 }
 
 absl::Status FailureOf(const grpc::Status& status, const std::string& who) {

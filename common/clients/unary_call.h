@@ -18,25 +18,30 @@
 #include "common/base/error_details.h"
 #include "common/base/outcome.h"
 #include "common/rpc/channel.h"
+#include "common/rpc/event_loop.h"
 
 namespace sightline {
 
-// A call under way, of whatever kind.
-class PendingCall {
- public:
-  virtual ~PendingCall() = default;
-  // Once, on a thread of CallQueue's, which then deletes it.  Not `read`: there is an answer, and
-  // protobuf cannot read it.
-  virtual void Ended(bool read) = 0;
-};
-
-// Where the calls of this process end; a tag is its PendingCall.  Threads that last as long as the
-// process wait there, as many as gRPC has for callbacks.
+// The queue in which a call of this process ends.  In a server it is that of the loop, which has
+// lent it (event_loop.h); elsewhere, one for which threads wait that last as long as the process,
+// as many as gRPC has for callbacks.
 //
 // gRPC 1.51's own, which run callbacks, sleep 100 ms whenever a second has brought them nothing, so
 // that who calls seldom waits up to that long for one answer in ten; and they are ended with the
 // last channel, for which one waits for itself where that goes inside a callback.
-grpc::CompletionQueue* CallQueue();
+class CallQueue {
+ public:
+  CallQueue();
+  ~CallQueue();
+  CallQueue(const CallQueue&) = delete;
+  CallQueue& operator=(const CallQueue&) = delete;
+
+  grpc::CompletionQueue* get() const { return queue_; }
+
+ private:
+  EventLoop* const loop_;  // null: there is none
+  grpc::CompletionQueue* const queue_;
+};
 
 // The error that a call to `who` has ended with, who it was before the message.  A server that
 // does not know the call says so and no more, and neither does gRPC of one that does not serve; so
@@ -61,7 +66,7 @@ void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& c
     done(std::move(alive));
     return;
   }
-  struct Call final : PendingCall {
+  struct Call final : QueueEvent {
     Call(std::shared_ptr<grpc::Channel> channel, const CallContext& call, std::string who,
          Request request, Read read, std::function<void(absl::StatusOr<Result>)> done)
         : channel(std::move(channel)),
@@ -71,7 +76,8 @@ void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& c
           read(std::move(read)),
           done(std::move(done)) {}
 
-    void Ended(bool was_read) override {
+    void Happened(bool was_read) override {
+      const std::unique_ptr<Call> ended(this);
       // Whoever is told of the end cancels what is left of his calls; of this one nothing is, and
       // gRPC would go to the connection with it.
       reader.reset();
@@ -87,7 +93,8 @@ void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& c
       done(result.ok() ? std::move(result) : WithPrefix(result.status(), who));
     }
 
-    const std::shared_ptr<grpc::Channel> channel;  // goes last
+    const CallQueue queue;                         // goes last
+    const std::shared_ptr<grpc::Channel> channel;  // goes behind what is below
     std::shared_ptr<grpc::ClientContext> context;  // null once it has ended
     const std::string who;
     const Request request;
@@ -100,9 +107,9 @@ void StartUnaryCall(std::shared_ptr<grpc::Channel> channel, const CallContext& c
   };
   auto* const started =
       new Call(std::move(channel), call, who, std::move(request), std::move(read), std::move(done));
-  started->reader = prepare(started->context.get(), started->request, CallQueue());
+  started->reader = prepare(started->context.get(), started->request, started->queue.get());
   started->reader->StartCall();
-  started->reader->Finish(started->answer, &started->status, static_cast<PendingCall*>(started));
+  started->reader->Finish(started->answer, &started->status, TagOf(started));
 }
 
 // Starts a call and waits for what it gives to `done`.  gRPC keeps deadlines, so nothing

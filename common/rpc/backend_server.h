@@ -62,8 +62,8 @@ class BackendServer final : public ServerProcess {
 
   absl::Status Start(const std::shared_ptr<Cancellation>& stop) override {
     Domain::PrepareLibraries();
-    rpc_.AddService(service_.full_name(), &service_);
-    rpc_.AddService(admin_.full_name(), &admin_);
+    rpc_.AddService(&service_);
+    rpc_.AddService(&admin_);
     RETURN_IF_ERROR(source_->Open());
     RETURN_IF_ERROR(rpc_.Start());
     follower_.Start(stop);

@@ -195,12 +195,9 @@ absl::Status GatedMethod::Run(const IncomingCall& incoming,
                                   ? calls_->options_.default_deadline
                                   : std::min(incoming.time, calls_->options_.max_deadline);
   const CallContext call =
-      CallContext(calls_->clock_, calls_->clock_->Now() + time).WithRequestId(incoming.request_id);
+      CallContext(calls_->clock_, calls_->clock_->Now() + time, incoming.cancellation)
+          .WithRequestId(incoming.request_id);
   RETURN_IF_ERROR(call.Check(absl::StrCat(service_, ".", method_)));
-  std::unique_ptr<CancelWatcher::Registration> watch;
-  if (incoming.is_cancelled != nullptr) {
-    watch = calls_->cancel_watcher_.Watch(incoming.is_cancelled, call.cancellation());
-  }
   return RunCatching(call, handler);
 }
 
@@ -226,7 +223,6 @@ CallGate::CallGate(const RpcServerOptions& options, MetricsRegistry* metrics, Cl
       metrics_(metrics),
       clock_(clock),
       log_limiter_(clock, kLogPeriod),
-      cancel_watcher_(clock),
       in_flight_bytes_(metrics->AddGauge("rpc_in_flight_bytes",
                                          "Memory that requests of calls in progress can take, "
                                          "in bytes.")) {}

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,7 +21,6 @@
 #include "common/base/mutex.h"
 #include "common/log/log_limiter.h"
 #include "common/metrics/metrics.h"
-#include "common/rpc/cancel_watcher.h"
 #include "common/rpc/request_memory.h"
 #include "common/rpc/rpc_options.h"
 
@@ -38,9 +36,8 @@ struct IncomingCall {
   absl::StatusOr<RequestSize> size;
   // That the caller left for the call; infinite if none was said.
   absl::Duration time = absl::InfiniteDuration();
-  // Whether the caller has gone; asked from another thread until the handler has returned.  Null
-  // where that cannot be told.
-  std::function<bool()> is_cancelled;
+  // Of whoever brought it, to be cancelled when the caller goes away.
+  std::shared_ptr<Cancellation> cancellation = std::make_shared<Cancellation>();
 };
 
 // One method of one service.  Thread-safe.
@@ -59,8 +56,8 @@ class GatedMethod {
   // - code, latency and calls in progress are counted; a failure is logged, at most once
   //   in ten seconds for each method and code.
   //
-  // The request counts until `handler` has returned.  Call it once per call, from a thread
-  // that may block.
+  // The request counts until `handler` has returned.  Call it once per call, from a thread or a
+  // fiber that may wait.
   absl::Status Serve(const IncomingCall& incoming,
                      absl::FunctionRef<absl::Status(const CallContext&)> handler);
 
@@ -118,7 +115,6 @@ class CallGate {
   MetricsRegistry* const metrics_;
   Clock* const clock_;
   LogLimiter log_limiter_;
-  CancelWatcher cancel_watcher_;
   const Gauge in_flight_bytes_;
   std::atomic<int> calls_in_flight_{0};
   std::atomic<int64_t> bytes_in_flight_{0};

@@ -2,7 +2,7 @@
 //
 // gRPC's own service answers from threads that serve nothing else, and so says SERVING for a
 // server whose handlers are all stuck.  Here Check is a call like any other, through the gate and
-// on a thread of the same pool.
+// on the threads that others are served by.
 #ifndef SIGHTLINE_COMMON_RPC_HEALTH_SERVICE_H_
 #define SIGHTLINE_COMMON_RPC_HEALTH_SERVICE_H_
 

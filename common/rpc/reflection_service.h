@@ -1,9 +1,8 @@
 // Tells tools like grpcurl which services a server has, by grpc.reflection.v1alpha.
 //
-// gRPC's own service holds a thread of the server for each stream as long as its caller
-// likes, so a stranger with enough of them keeps everybody else from being answered.  Here a
-// stream holds none (rpc_stream.h), and there are only so many streams.  How long one lasts, the
-// age of connections bounds.
+// gRPC's own service is for its synchronous server, and holds a thread for each stream as long as
+// its caller likes.  Here a stream holds none (rpc_stream.h), and there are only so many streams.
+// How long one lasts, the age of connections bounds.
 #ifndef SIGHTLINE_COMMON_RPC_REFLECTION_SERVICE_H_
 #define SIGHTLINE_COMMON_RPC_REFLECTION_SERVICE_H_
 

@@ -28,7 +28,7 @@ struct RpcServerOptions {
   std::string metrics_listen = "127.0.0.1:0";
 
   // `max_concurrent_calls`: calls in progress; one more is refused at once with
-  // RESOURCE_EXHAUSTED.  Each holds a thread, most of them blocked on a batch, so this
+  // RESOURCE_EXHAUSTED.  Most of them wait, each with a stack of its own, so this
   // is a limit on memory and queueing, not on cores.  Raise it with the load that one
   // replica shall carry.
   int max_concurrent_calls = 64;
@@ -49,7 +49,7 @@ struct RpcServerOptions {
   // `default_deadline`: for a call that comes without one.
   absl::Duration default_deadline = absl::Seconds(5);
 
-  // `max_deadline`: a later deadline is cut to this, so that nobody holds a thread
+  // `max_deadline`: a later deadline is cut to this, so that nobody holds a place
   // longer.
   absl::Duration max_deadline = absl::Seconds(60);
 

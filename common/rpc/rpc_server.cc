@@ -8,29 +8,24 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/status_macros.h"
 #include "common/log/log.h"
 #include "common/rpc/credentials.h"
+#include "common/rpc/event_loop.h"
 #include "common/rpc/health_service.h"
 #include "common/rpc/reflection_service.h"
-#include "common/rpc/rpc_stream.h"
+#include "common/rpc/rpc_service.h"
 
 namespace sightline {
 namespace {
 
-// Threads beyond max_concurrent_calls: for status calls, which are always admitted, for
-// calls that are being refused, and for gRPC's own pollers.
+// Threads beyond max_concurrent_calls: for status calls, which are always admitted, and for
+// calls that are being refused.
 constexpr int kSpareThreads = 16;
-
-// Threads that stay when they have nothing to do.  gRPC keeps two: with more calls than that at a
-// time most would begin a thread that ends with them.
-constexpr int kMostWaitingThreads = 8;
-
-// Of the queue of streams.  With one that is, gRPC's threads for calls would wait for that queue's
-// one thread to do all work of the network.
-constexpr bool kIsFrequentlyPolled = false;
 
 // Calls that one connection may have open; what comes beyond waits in the client.
 constexpr int kMaxStreamsPerConnection = 1024;
@@ -45,11 +40,8 @@ int Milliseconds(absl::Duration duration) {
 
 void SetLimits(const RpcServerOptions& options, grpc::ServerBuilder* builder) {
   grpc::ResourceQuota quota("server");
-  quota.SetMaxThreads(options.max_concurrent_calls + kSpareThreads);
   quota.Resize(static_cast<size_t>(options.memory_quota_bytes));
   builder->SetResourceQuota(quota);
-  builder->SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS,
-                               kMostWaitingThreads);
   builder->SetMaxReceiveMessageSize(static_cast<int>(
       std::min<int64_t>(options.max_receive_bytes, std::numeric_limits<int>::max())));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
@@ -80,10 +72,12 @@ RpcServer::RpcServer(const RpcServerOptions& options, MetricsRegistry* metrics, 
 
 RpcServer::~RpcServer() {
   Stop(absl::ZeroDuration(), absl::ZeroDuration());
+  // Before the server goes: gRPC has requests of its own in the queue, which know it.
+  if (loop_ != nullptr) loop_->Stop();
 }
 
-void RpcServer::AddService(absl::string_view full_name, grpc::Service* service) {
-  services_.emplace_back(std::string(full_name), service);
+void RpcServer::AddService(RpcService* service) {
+  services_.push_back(service);
 }
 
 absl::Status RpcServer::Start() {
@@ -95,26 +89,27 @@ absl::Status RpcServer::Start() {
   grpc::ServerBuilder builder;
   builder.AddListeningPort(options_.listen, credentials, &port_);
   SetLimits(options_, &builder);
-  builder.RegisterService(health_.get());
-  std::vector<std::string> names = {health_->full_name()};
-  for (const auto& [name, service] : services_) {
-    builder.RegisterService(service);
-    names.push_back(name);
-  }
-  if (options_.reflection) {
-    reflection_ = std::make_unique<ReflectionService>(&gate_, std::move(names));
-    builder.RegisterService(reflection_.get());
-  }
   SetHealth(false);
-  streams_ = std::make_unique<StreamQueue>(builder.AddCompletionQueue(kIsFrequentlyPolled));
+  std::vector<RpcService*> services = services_;
+  services.push_back(health_.get());
+  if (options_.reflection) {
+    std::vector<std::string> names;
+    for (const RpcService* const service : services) names.push_back(service->full_name());
+    reflection_ = std::make_unique<ReflectionService>(&gate_, std::move(names));
+    services.push_back(reflection_.get());
+  }
+  for (RpcService* const service : services) builder.RegisterService(service);
+  loop_ = std::make_unique<EventLoop>(builder.AddCompletionQueue(),
+                                      options_.max_concurrent_calls + kSpareThreads,
+                                      LoopMetrics::Make(metrics_));
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || port_ == 0) {
     return absl::UnavailableError(
         absl::StrCat("cannot listen on ", options_.listen,
                      "; is the port taken, or the address not of this machine?"));
   }
-  health_->AcceptStreams(streams_.get());
-  if (reflection_ != nullptr) reflection_->AcceptStreams(streams_.get());
+  loop_->Start();
+  for (RpcService* const service : services) service->Accept(loop_.get());
   if (!options_.metrics_listen.empty()) {
     ASSIGN_OR_RETURN(metrics_server_, MetricsServer::Start(metrics_, options_.metrics_listen));
   }
@@ -125,7 +120,7 @@ absl::Status RpcServer::Start() {
 
 void RpcServer::SetHealth(bool serving) {
   health_->Set("", serving);
-  for (const auto& [name, service] : services_) health_->Set(name, serving);
+  for (const RpcService* const service : services_) health_->Set(service->full_name(), serving);
 }
 
 void RpcServer::SetServing(bool serving) {
@@ -165,10 +160,10 @@ void RpcServer::Stop(absl::Duration delay, absl::Duration timeout) {
   }
   // Nobody was sent to a server that never was SERVING: one that failed to start just ends.
   if (ever_served) clock_->SleepUntil(clock_->Now() + delay);
-  streams_->Close();
+  loop_->Close();
   server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
   server_->Wait();
-  streams_->Drain();
+  loop_->AwaitLastCaller();
 }
 
 }  // namespace sightline

@@ -4,26 +4,22 @@
 //   MetricsRegistry metrics;
 //   RpcServer server(options, &metrics);
 //   IndexSearchService service(&searcher, server.gate());
-//   server.AddService(v1::IndexSearch::service_full_name(), &service);
+//   server.AddService(&service);
 //   RETURN_IF_ERROR(server.Start());     // answers, and reports NOT_SERVING
 //   ... load, warm ...
 //   server.SetServing(true);
 //   return RunUntilSignal(&server, &signals);
 //
-// The server is synchronous: a call holds a thread until its handler returns.
-// Handlers are short, block on a BatchScheduler or a backend or compute for it, so threads are
-// cheap against what they wait for, and code that blocks is code that reads from top to
-// bottom; max_concurrent_calls bounds them.
+// One thread reads and writes (event_loop.h).  Handlers are code that blocks, and reads from top to
+// bottom: those that compute run in threads, of which max_concurrent_calls bounds the number, those
+// that mostly wait in fibers of that one (HandlerPlace).
 #ifndef SIGHTLINE_COMMON_RPC_RPC_SERVER_H_
 #define SIGHTLINE_COMMON_RPC_RPC_SERVER_H_
 
 #include <memory>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "common/base/clock.h"
 #include "common/base/mutex.h"
 #include "common/metrics/metrics.h"
@@ -33,14 +29,14 @@
 
 namespace grpc {
 class Server;
-class Service;
 }  // namespace grpc
 
 namespace sightline {
 
+class EventLoop;
 class HealthService;
 class ReflectionService;
-class StreamQueue;
+class RpcService;
 
 // AddService and Start from one thread; everything else is thread-safe.
 class RpcServer {
@@ -59,9 +55,8 @@ class RpcServer {
   // What handlers run in.
   CallGate* gate() { return &gate_; }
 
-  // Before Start.  `full_name` is the generated `service_full_name()`.  The service must
-  // outlive the server or its Drain.
-  void AddService(absl::string_view full_name, grpc::Service* service);
+  // Before Start.  The service must outlive the server or its Drain.
+  void AddService(RpcService* service);
 
   // Listens.  Health is NOT_SERVING until SetServing(true), but for its entry `liveness`, which is
   // SERVING for as long as calls are taken (health_service.h).  InvalidArgument for a
@@ -92,11 +87,11 @@ class RpcServer {
   MetricsRegistry* const metrics_;
   Clock* const clock_;
   CallGate gate_;
-  std::vector<std::pair<std::string, grpc::Service*>> services_;
+  std::vector<RpcService*> services_;
   const std::unique_ptr<HealthService> health_;
   std::unique_ptr<ReflectionService> reflection_;  // null if it is not wanted
   std::unique_ptr<MetricsServer> metrics_server_;
-  std::unique_ptr<StreamQueue> streams_;  // of health_ and reflection_; outlives server_
+  std::unique_ptr<EventLoop> loop_;  // outlives server_
   std::unique_ptr<grpc::Server> server_;
   int port_ = 0;
 

@@ -2,14 +2,18 @@
 
 #include <google/protobuf/io/zero_copy_stream.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/support/async_unary_call.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <grpcpp/support/proto_buffer_writer.h>
 
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/base/error_details.h"
+#include "common/log/log.h"
+#include "common/rpc/event_loop.h"
 #include "common/rpc/request_id.h"
 #include "common/rpc/rpc_stream.h"
 
@@ -95,37 +99,142 @@ grpc::Status WriteAnswer(const google::protobuf::MessageLite& message, grpc::Byt
       message, answer, &own_buffer);
 }
 
-IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> size) {
+IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> size,
+                    std::shared_ptr<Cancellation> cancellation) {
   IncomingCall call{RequestIdOr(OfferedRequestId(*context)), std::move(size), CallersTime(*context),
-                    [context] { return context->IsCancelled(); }};
+                    std::move(cancellation)};
   context->AddInitialMetadata(kRequestIdKey, call.request_id);
   return call;
+}
+
+// One caller's call, from before the caller comes.  Deletes itself once it is answered and gRPC is
+// done with it.  All but the handler is in the loop's thread.
+class RpcService::UnaryCall {
+ public:
+  UnaryCall(RpcService* service, const UnaryMethod& method, EventLoop* loop)
+      : service_(service), method_(method), loop_(loop) {
+    arrived_.happened = [this](bool ok) { Arrived(ok); };
+    finished_.happened = [this](bool) { Finished(); };
+    gone_.happened = [this](bool) {
+      if (context_.IsCancelled()) cancellation_->Cancel();
+      Release();
+    };
+    loop_->CountCallers(1);
+  }
+  ~UnaryCall() { loop_->CountCallers(-1); }
+  UnaryCall(const UnaryCall&) = delete;
+  UnaryCall& operator=(const UnaryCall&) = delete;
+
+  void AwaitCaller() {
+    context_.AsyncNotifyWhenDone(TagOf(&gone_));
+    service_->RequestAsyncUnary(method_.index, &context_, &incoming_, &answer_, loop_->queue(),
+                                loop_->queue(), TagOf(&arrived_));
+  }
+
+ private:
+  // Longer requests take a while to be read.
+  static constexpr size_t kShortRequest = size_t{64} << 10;
+
+  void Arrived(bool ok) {
+    if (!ok) {  // the server ends, and no caller has come
+      delete this;
+      return;
+    }
+    service_->AcceptNext(method_, loop_);
+    has_place_ = loop_->TakePlace();
+    if (has_place_ && Begin()) return;
+    answer_.FinishWithError(ToGrpcStatus(AllPlacesTaken()), TagOf(&finished_));
+  }
+
+  bool Begin() {
+    const bool is_brief = method_.place == HandlerPlace::kFiber && !loop_->is_behind() &&
+                          incoming_.bytes.Length() <= kShortRequest;
+    return (is_brief && loop_->RunInFiber([this] { Serve(); })) ||
+           loop_->RunInThread([this] { Serve(); });
+  }
+
+  // Behind the answer this may be gone.
+  void Serve() {
+    grpc::ByteBuffer answer;
+    const grpc::Status status = ServeCatching(&answer);
+    if (status.ok()) {
+      answer_.Finish(answer, status, TagOf(&finished_));
+    } else {
+      answer_.FinishWithError(status, TagOf(&finished_));
+    }
+  }
+
+  // Around the gate, which catches what handlers throw: memory for an answer may be too much.
+  grpc::Status ServeCatching(grpc::ByteBuffer* answer) {
+    try {
+      return method_.serve(&context_, incoming_, cancellation_, answer);
+    } catch (const std::exception& error) {
+      Log(Severity::kError, "exception around a handler", {{"what", error.what()}});
+      return ToGrpcStatus(
+          absl::ResourceExhaustedError("the server has too little memory for this call"));
+    }
+  }
+
+  void Finished() {
+    if (has_place_) loop_->LeavePlace();
+    Release();
+  }
+
+  void Release() {
+    if (--awaited_ == 0) delete this;
+  }
+
+  RpcService* const service_;
+  const UnaryMethod& method_;
+  EventLoop* const loop_;
+  const std::shared_ptr<Cancellation> cancellation_ = std::make_shared<Cancellation>();
+  grpc::ServerContext context_;
+  grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> answer_{&context_};
+  IncomingRequest incoming_;
+  QueueCallback arrived_, finished_, gone_;
+  bool has_place_ = false;
+  int awaited_ = 2;  // the last two of these
+};
+
+void RpcService::AddUnaryMethod(const std::string& method, HandlerPlace place, ServeUnary serve) {
+  unaries_.push_back(
+      {AddRawMethod(method, grpc::internal::RpcMethod::NORMAL_RPC), place, std::move(serve)});
 }
 
 void RpcService::AddStream(const std::string& method,
                            std::function<std::unique_ptr<RpcStream>()> make) {
   // Whichever side says how much: the message is the same on the wire.
-  AddMethod(new grpc::internal::RpcServiceMethod(
-      PathOf(method), grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
+  streams_.push_back(
+      {AddRawMethod(method, grpc::internal::RpcMethod::BIDI_STREAMING), std::move(make)});
+}
+
+// As generated code registers its methods, but for the types of request and answer.
+int RpcService::AddRawMethod(const std::string& method, grpc::internal::RpcMethod::RpcType type) {
+  const std::string& path = paths_.emplace_back(absl::StrCat("/", full_name_, "/", method));
+  AddMethod(new grpc::internal::RpcServiceMethod(path.c_str(), type, nullptr));
   MarkMethodRaw(methods_);
-  streams_.push_back({methods_++, std::move(make)});
+  return methods_++;
 }
 
-void RpcService::AcceptStreams(StreamQueue* queue) {
-  for (const StreamMethod& method : streams_) AcceptNext(method, queue);
+void RpcService::Accept(EventLoop* loop) {
+  for (const UnaryMethod& method : unaries_) AcceptNext(method, loop);
+  for (const StreamMethod& method : streams_) AcceptNext(method, loop);
 }
 
-void RpcService::AcceptNext(const StreamMethod& method, StreamQueue* queue) {
-  queue->IfOpen([&] {
-    RpcStream* const stream = method.make().release();  // deletes itself
-    stream->AwaitCaller(queue, [this, &method, queue] { AcceptNext(method, queue); });
-    RequestAsyncBidiStreaming(method.index, &stream->context_, &stream->call_, queue->queue(),
-                              queue->queue(), &stream->open_);
+void RpcService::AcceptNext(const UnaryMethod& method, EventLoop* loop) {
+  loop->IfOpen([&] {
+    auto* const call = new UnaryCall(this, method, loop);  // deletes itself
+    call->AwaitCaller();
   });
 }
 
-const char* RpcService::PathOf(const std::string& method) {
-  return paths_.emplace_back(absl::StrCat("/", full_name_, "/", method)).c_str();
+void RpcService::AcceptNext(const StreamMethod& method, EventLoop* loop) {
+  loop->IfOpen([&] {
+    RpcStream* const stream = method.make().release();  // deletes itself
+    stream->AwaitCaller(loop, [this, &method, loop] { AcceptNext(method, loop); });
+    RequestAsyncBidiStreaming(method.index, &stream->context_, &stream->call_, loop->queue(),
+                              loop->queue(), TagOf(&stream->open_));
+  });
 }
 
 }  // namespace sightline

@@ -27,7 +27,6 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/config.h>
-#include <grpcpp/support/method_handler.h>
 #include <grpcpp/support/status.h>
 
 #include <deque>
@@ -67,12 +66,22 @@ grpc::Status WriteAnswer(const google::protobuf::MessageLite& message, grpc::Byt
 
 // The call as the gate knows it.  Its request id is the caller's `x-request-id` (up to 128 visible
 // ASCII characters) or a new one, and goes back in the initial metadata.  `context` outlives it.
-IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> size);
+IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> size,
+                    std::shared_ptr<Cancellation> cancellation);
 
+class EventLoop;
 class RpcStream;
-class StreamQueue;
 
-// Handlers run at the same time, in threads of gRPC's.
+// Where a handler runs.
+enum class HandlerPlace {
+  // In a thread of its own, in which it may compute and block.
+  kThread,
+  // In a fiber (fiber.h) of the thread that reads and writes, which it holds up while it computes,
+  // and not while it waits.  Where that has much to do, and for long requests, in a thread.
+  kFiber,
+};
+
+// Handlers run at the same time.
 class RpcService : public grpc::Service {
  public:
   RpcService(const RpcService&) = delete;
@@ -81,9 +90,8 @@ class RpcService : public grpc::Service {
   // "sightline.v1.Reranker".
   const std::string& full_name() const { return full_name_; }
 
-  // Once the server has started, for services that have streams: takes callers of these, whose
-  // events go to `queue`, which outlives the server.
-  void AcceptStreams(StreamQueue* queue);
+  // Once the server has started: takes callers, of which `loop` hears, which outlives them.
+  void Accept(EventLoop* loop);
 
  protected:
   // `full_name` is the generated `service_full_name()`.  `calls` must outlive this.
@@ -95,51 +103,63 @@ class RpcService : public grpc::Service {
   void AddUnary(const std::string& method,
                 absl::Status (Derived::*handler)(Request request, const CallContext& call,
                                                  Response* response),
-                CallGate::Admission admission = CallGate::Admission::kLimited) {
+                CallGate::Admission admission = CallGate::Admission::kLimited,
+                HandlerPlace place = HandlerPlace::kThread) {
     GatedMethod* const served = calls_->AddMethod(full_name_, method, admission);
     Derived* const self = static_cast<Derived*>(this);
-    const auto serve = [calls = calls_, served, self, handler](
-                           RpcService*, grpc::ServerContext* context,
-                           const IncomingRequest* incoming, grpc::ByteBuffer* answer) {
-      const IncomingCall arrived = CallOf(
-          context, MeasureRequest(*incoming, *Request::descriptor(), calls->max_in_flight_bytes()));
-      // An answer is of many small messages.
-      google::protobuf::Arena arena;
-      auto* const response = google::protobuf::Arena::CreateMessage<Response>(&arena);
-      const absl::Status status =
-          served->Serve(arrived, [&](const CallContext& call) -> absl::Status {
-            Request request;
-            absl::Status read = ReadRequest(*incoming, &request);
-            return read.ok() ? (self->*handler)(std::move(request), call, response) : read;
-          });
-      return status.ok() ? WriteAnswer(*response, answer) : ToGrpcStatus(status);
-    };
-    // As generated code registers its methods, but for the types of request and answer.
-    AddMethod(new grpc::internal::RpcServiceMethod(
-        PathOf(method), grpc::internal::RpcMethod::NORMAL_RPC,
-        new grpc::internal::RpcMethodHandler<RpcService, IncomingRequest, grpc::ByteBuffer>(serve,
-                                                                                            this)));
-    ++methods_;
+    AddUnaryMethod(
+        method, place,
+        [calls = calls_, served, self, handler](
+            grpc::ServerContext* context, const IncomingRequest& incoming,
+            std::shared_ptr<Cancellation> cancellation, grpc::ByteBuffer* answer) {
+          const IncomingCall arrived =
+              CallOf(context,
+                     MeasureRequest(incoming, *Request::descriptor(), calls->max_in_flight_bytes()),
+                     std::move(cancellation));
+          // An answer is of many small messages.
+          google::protobuf::Arena arena;
+          auto* const response = google::protobuf::Arena::CreateMessage<Response>(&arena);
+          const absl::Status status =
+              served->Serve(arrived, [&](const CallContext& call) -> absl::Status {
+                Request request;
+                absl::Status read = ReadRequest(incoming, &request);
+                return read.ok() ? (self->*handler)(std::move(request), call, response) : read;
+              });
+          return status.ok() ? WriteAnswer(*response, answer) : ToGrpcStatus(status);
+        });
   }
 
   // Serves `method` by streams that `make` makes, each before its caller comes, outside of the
-  // gate.  Callers are taken from AcceptStreams on, which RpcServer calls for its own services, not
-  // for those that it is given.
+  // gate.
   void AddStream(const std::string& method, std::function<std::unique_ptr<RpcStream>()> make);
 
  private:
-  // Lives as long as this.
-  const char* PathOf(const std::string& method);
+  class UnaryCall;
 
+  // Answers one call; `cancellation` fires when its caller goes away.
+  using ServeUnary = std::function<grpc::Status(
+      grpc::ServerContext* context, const IncomingRequest& incoming,
+      std::shared_ptr<Cancellation> cancellation, grpc::ByteBuffer* answer)>;
+  struct UnaryMethod {
+    int index;
+    HandlerPlace place;
+    ServeUnary serve;
+  };
   struct StreamMethod {
     int index;
     std::function<std::unique_ptr<RpcStream>()> make;
   };
-  void AcceptNext(const StreamMethod& method, StreamQueue* queue);
+
+  void AddUnaryMethod(const std::string& method, HandlerPlace place, ServeUnary serve);
+  // The index of a method that no thread of gRPC's serves; the path lives as long as this.
+  int AddRawMethod(const std::string& method, grpc::internal::RpcMethod::RpcType type);
+  void AcceptNext(const UnaryMethod& method, EventLoop* loop);
+  void AcceptNext(const StreamMethod& method, EventLoop* loop);
 
   const std::string full_name_;
   CallGate* const calls_;
   std::deque<std::string> paths_;
+  std::deque<UnaryMethod> unaries_;
   std::deque<StreamMethod> streams_;
   int methods_ = 0;
 };

@@ -1,7 +1,8 @@
 // What gRPC itself takes of the way of a question: a program that takes searches and asks another
-// for each, and that other one, which answer what never changes and do nothing else.  Messages are
-// the fleet's, of the size that a search of ten hits has.  What a router and an index server take
-// beyond that, and beyond the search, is ours (loadtest/README.md, What the fleet adds).
+// for each, and that other one, which answer what never changes and do nothing else, by gRPC's
+// synchronous server and calls.  Messages are the fleet's, of the size that a search of ten hits
+// has.  Beside it stands what a router and an index server take, who do without the synchronous
+// server (loadtest/README.md, What the fleet adds).
 //
 //   bare_hop [--rate N] [--seconds N]
 #include <grpcpp/grpcpp.h>
@@ -142,7 +143,7 @@ Served Serve(const std::function<std::unique_ptr<grpc::Service>()>& make) {
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(service.get());
-    // As the fleet's servers keep them: beyond two, gRPC would begin a thread for each call.
+    // Beyond two, gRPC would begin a thread for each call.
     builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 8);
     const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
     if (write(ends[1], &port, sizeof(port)) != sizeof(port)) _exit(1);

@@ -4,12 +4,14 @@
 
 #include "common/base/status_macros.h"
 #include "common/clients/convert_backends.h"
+#include "common/rpc/event_loop.h"
 
 namespace sightline {
 
 IndexSearchService::IndexSearchService(SearchEngine* engine, CallGate* calls)
     : RpcService(v1::IndexSearch::service_full_name(), calls), engine_(engine) {
-  AddUnary("SearchIndex", &IndexSearchService::SearchIndex);
+  AddUnary("SearchIndex", &IndexSearchService::SearchIndex, CallGate::Admission::kLimited,
+           HandlerPlace::kFiber);
   AddUnary("FetchItems", &IndexSearchService::FetchItems);
 }
 
@@ -17,9 +19,12 @@ absl::Status IndexSearchService::SearchIndex(v1::SearchIndexRequest request,
                                              const CallContext& call,
                                              v1::SearchIndexResponse* response) {
   ASSIGN_OR_RETURN(const SearchShardRequest wanted, FromProto(request));
-  ASSIGN_OR_RETURN(SearchShardResponse found, engine_->SearchShard(wanted, call));
-  ToProto(std::move(found), wanted.target, response);
-  return absl::OkStatus();
+  const auto search = [&]() -> absl::Status {
+    ASSIGN_OR_RETURN(SearchShardResponse found, engine_->SearchShard(wanted, call));
+    ToProto(std::move(found), wanted.target, response);
+    return absl::OkStatus();
+  };
+  return engine_->IsBrief(wanted) ? search() : AwaitInThread(search);
 }
 
 absl::Status IndexSearchService::FetchItems(v1::FetchItemsRequest request, const CallContext& call,

@@ -14,6 +14,12 @@
 namespace sightline {
 namespace {
 
+// Of a search that is brief: how long it takes, how many numbers of rows an exact one multiplies,
+// at the pace of memory, and how many hits are put together.
+constexpr absl::Duration kBrief = absl::Milliseconds(1);
+constexpr int64_t kMostBriefNumbers = int64_t{2} << 20;
+constexpr int64_t kMostBriefHits = 512;
+
 absl::Status CheckQueries(const EmbeddingMatrix& queries, int dimension, int max_queries) {
   if (queries.rows() < 1 || queries.rows() > max_queries) {
     return WithField(absl::InvalidArgumentError(absl::StrCat(
@@ -152,6 +158,25 @@ absl::Status SearchEngine::AfterReading(const absl::Status& status, const Genera
     generations_->table()->Fail(target.index, target.generation, held.get(), status);
   }
   return status;
+}
+
+bool SearchEngine::IsBrief(const SearchShardRequest& request) const {
+  const absl::StatusOr<FoundShard> found = FindShard(request.target, request.shard);
+  if (!found.ok()) return true;
+  const SearchableShard& shard = *found->shard;
+  // To look tags up takes time in proportion to the shard.
+  if (!request.filter.empty() || shard.vectors->rows_on_disk() != nullptr) return false;
+  const int64_t queries = request.queries.rows();
+  if (request.top_k < 1 || request.top_k > kMostBriefHits || queries > kMostBriefHits) return false;
+  if (queries * request.top_k > kMostBriefHits) return false;
+  if (shard.device.has_value()) return true;  // it is its thread that computes
+  const ShardSearchPlan plan =
+      PlanSearch(shard, queries, request.top_k, request.effort, request.budget, /*among=*/nullptr);
+  if (plan.promised_seconds > 0) {
+    return plan.promised_seconds * shard.pace->factor() <= absl::ToDoubleSeconds(kBrief);
+  }
+  return shard.index->size() <=
+         kMostBriefNumbers / std::max<int64_t>(1, queries * shard.index->dimension());
 }
 
 absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardRequest& request,

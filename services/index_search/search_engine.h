@@ -50,6 +50,11 @@ class SearchEngine {
   absl::StatusOr<FetchItemsResponse> FetchItems(const FetchItemsRequest& request,
                                                 const CallContext& call) const;
 
+  // Whether SearchShard is expected to compute for less than a millisecond, and to read no disk, so
+  // that others can wait meanwhile: by what was measured of its effort, and at what pace searches
+  // of the shard lately were; without an effort, by how much is scored.
+  bool IsBrief(const SearchShardRequest& request) const;
+
   // Refuses new work and finishes what was accepted.
   void Drain();
   // Of searches on the CPU, and on one of the devices.

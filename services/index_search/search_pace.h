@@ -13,7 +13,7 @@ namespace sightline {
 // effort promised.  Thread-safe.
 class SearchPace {
  public:
-  // Of a request that is searched for as it comes, in its own thread: what is done around the
+  // Of a request that is searched for as it comes, where it came in: what is done around the
   // search.
   static constexpr absl::Duration kHandingOver = absl::Microseconds(50);
 

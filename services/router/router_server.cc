@@ -74,8 +74,8 @@ RouterServer::~RouterServer() {
 }
 
 absl::Status RouterServer::Start(const std::shared_ptr<Cancellation>& /*stop*/) {
-  rpc_.AddService(v1::Search::service_full_name(), &service_);
-  rpc_.AddService(v1::Admin::service_full_name(), &admin_);
+  rpc_.AddService(&service_);
+  rpc_.AddService(&admin_);
   RETURN_IF_ERROR(rpc_.Start());
   started_ = Clock::Real()->Now();
   refreshes_ = std::make_unique<TimerThread>(Clock::Real());

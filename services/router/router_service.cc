@@ -54,9 +54,12 @@ RouterService::RouterService(const Retriever* retriever, CallGate* calls, Metric
       search_seconds_(StageHistogram(metrics, "search")),
       rerank_seconds_(StageHistogram(metrics, "rerank")),
       fetch_seconds_(StageHistogram(metrics, "fetch")) {
-  AddUnary("SearchItems", &RouterService::SearchItems);
-  AddUnary("ScorePairs", &RouterService::ScorePairs);
-  AddUnary("GetItems", &RouterService::GetItems);
+  AddUnary("SearchItems", &RouterService::SearchItems, CallGate::Admission::kLimited,
+           HandlerPlace::kFiber);
+  AddUnary("ScorePairs", &RouterService::ScorePairs, CallGate::Admission::kLimited,
+           HandlerPlace::kFiber);
+  AddUnary("GetItems", &RouterService::GetItems, CallGate::Admission::kLimited,
+           HandlerPlace::kFiber);
   const auto candidates = [metrics](const char* which) {
     return metrics->AddCounter("rerank_candidates_total",
                                "Candidates that requests wanted reranked, and those that were.",

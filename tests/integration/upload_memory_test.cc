@@ -137,7 +137,7 @@ struct Backend {
     held.info.dimension = 8;
     if (service == "index_search") held.held_shards = {0};
     status.generations = {held};
-    server.AddService("sightline.v1.Admin", &admin);
+    server.AddService(&admin);
   }
   ~Backend() { server.Drain(); }
 
@@ -161,7 +161,7 @@ struct Backend {
 struct EncoderBackend : Backend {
   explicit EncoderBackend(Turnout* turnout)
       : Backend("query_encoder"), encoder(server.gate(), turnout) {
-    server.AddService("sightline.v1.QueryEncoder", &encoder);
+    server.AddService(&encoder);
     REQUIRE(server.Start().ok());
   }
   ~EncoderBackend() {

@@ -175,8 +175,8 @@ TEST_CASE("every server has a metrics page with what is documented") {
     INFO(slot->service);
     const std::string page = HttpGet(slot->member->metrics_port(), "/metrics");
     REQUIRE_THAT(page, Catch::StartsWith("HTTP/1.") && Catch::Contains(" 200 "));
-    for (const char* name :
-         {"rpc_calls_total", "rpc_latency_seconds", "rpc_in_flight", "rpc_in_flight_bytes"}) {
+    for (const char* name : {"rpc_calls_total", "rpc_latency_seconds", "rpc_in_flight",
+                             "rpc_in_flight_bytes", "rpc_handlers_total"}) {
       REQUIRE_THAT(page, Catch::Contains(absl::StrCat("# TYPE sightline_", name, " ")));
     }
     for (const std::string& name : special.at(slot->service)) {

@@ -66,7 +66,7 @@ TEST_CASE("A server that served answers for drain_delay after it began to drain"
   server.server.SetServing(false);
   CHECK_FALSE(server.server.draining());
   std::thread drain([&] { server.server.Drain(); });
-  clock.AwaitSleepers(2);  // beside whoever watches for calls that are cancelled
+  clock.AwaitSleepers(1);
   CHECK(server.server.draining());
   CHECK(server.Call().ok());
   clock.Advance(absl::Minutes(5));

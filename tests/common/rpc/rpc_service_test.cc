@@ -51,7 +51,7 @@ class SearchService final : public RpcService {
 struct SearchServer {
   explicit SearchServer(SearchService::Handler handler, const RpcServerOptions& options = {})
       : server(options, &metrics), service(server.gate(), std::move(handler)) {
-    server.AddService(v1::Search::service_full_name(), &service);
+    server.AddService(&service);
     REQUIRE(server.Start().ok());
     channel = MakeChannel(absl::StrCat("127.0.0.1:", server.port()));
   }

@@ -49,7 +49,7 @@ struct TestServer {
                       Clock* clock = Clock::Real(),
                       CallGate::Admission admission = CallGate::Admission::kLimited)
       : server(options, &metrics, clock), service(server.gate(), admission, std::move(handler)) {
-    server.AddService(v1::Admin::service_full_name(), &service);
+    server.AddService(&service);
     started = server.Start();
   }
   ~TestServer() { server.Drain(); }

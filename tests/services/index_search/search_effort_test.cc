@@ -456,6 +456,36 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "a search is brief by what its effort promises at the pace of late, or by what is scored") {
+  Rig rig;
+  const auto search_often = [](Rig& searched, absl::Duration takes) {
+    searched.takes = takes;
+    for (int i = 0; i < 60; ++i) REQUIRE(searched.Search(searched.Request()).ok());
+  };
+  CHECK_FALSE(rig.engine->IsBrief(rig.Request()));  // 20 ms are promised
+  search_often(rig, absl::Microseconds(250));
+  CHECK(rig.engine->IsBrief(rig.Request()));
+  CHECK(rig.engine->IsBrief(rig.Request(512)));
+  CHECK_FALSE(rig.engine->IsBrief(rig.Request(513)));
+  CHECK(rig.engine->IsBrief(rig.Request(5, 4)));
+  CHECK_FALSE(rig.engine->IsBrief(rig.Request(5, 40)));
+  SearchShardRequest request = rig.Request();
+  request.effort.effort = kItems;  // and so exact
+  CHECK(rig.engine->IsBrief(request));
+  request.filter.any = {"few"};
+  CHECK_FALSE(rig.engine->IsBrief(request));
+  request = rig.Request();
+  request.target.generation += "-of-others";  // a refusal is brief
+  CHECK(rig.engine->IsBrief(request));
+  search_often(rig, absl::Milliseconds(30));
+  CHECK_FALSE(rig.engine->IsBrief(rig.Request()));
+
+  Rig disk(EmbeddingPlace::kDisk);
+  search_often(disk, absl::Microseconds(250));
+  CHECK_FALSE(disk.engine->IsBrief(disk.Request()));
+}
+
 TEST_CASE("rows on a disk are found and fetched as those in memory") {
   Rig memory, disk(EmbeddingPlace::kDisk);
   const SearchShardRequest request = memory.Request(20, 4);

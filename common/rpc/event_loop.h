@@ -1,0 +1,161 @@
+// The thread in which a server reads, answers and hears of what it has asked of others.
+//
+//   EventLoop loop(builder.AddCompletionQueue(), threads, metrics);
+//   ... what happened in loop.queue() is told to its QueueEvent, in the loop's thread ...
+//   // There, for who waits: others go on meanwhile (fiber.h).
+//   if (!loop.RunInFiber([&] { Answer(); })) ...
+//   // For who computes for long, or reads a disk.
+//   if (!loop.RunInThread([&] { Answer(); })) ...
+//
+// One thread that reads a call, works and writes wakes nobody on the way.  gRPC's synchronous
+// server wakes a thread to read on before it begins with what it has read, and where a handler
+// waits for an answer, the thread that reads that has to wake the handler's; at the pace of one
+// question after the other these wake-ups were half of what a router took.  It has to be one
+// thread: gRPC has one set of connections for the process, of which any thread that waits in any
+// queue may read, for another one, that it then wakes.  So calls to other servers end here, too
+// (Lend), and a process that serves has no other thread that waits for the network.
+#ifndef SIGHTLINE_COMMON_RPC_EVENT_LOOP_H_
+#define SIGHTLINE_COMMON_RPC_EVENT_LOOP_H_
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/completion_queue.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "common/base/fiber.h"
+#include "common/base/mutex.h"
+#include "common/metrics/metrics.h"
+#include "common/rpc/handler_threads.h"
+
+namespace sightline {
+
+// gRPC's tag for what is waited for in a queue.
+class QueueEvent {
+ public:
+  virtual ~QueueEvent() = default;
+  // In a thread that serves the queue, which it must not hold up.
+  virtual void Happened(bool ok) = 0;
+};
+
+// The same, as a function.
+struct QueueCallback final : QueueEvent {
+  void Happened(bool ok) override { happened(ok); }
+  std::function<void(bool ok)> happened;
+};
+
+// `event` as a queue takes it, and gives it back: by the address of this part of it.
+inline void* TagOf(QueueEvent* event) {
+  return event;
+}
+
+// What the metrics page shows of a loop.  One made by default counts nothing.
+struct LoopMetrics {
+  Counter in_fiber, in_thread;  // rpc_handlers_total
+
+  static LoopMetrics Make(MetricsRegistry* metrics);
+};
+
+// Thread-safe, but where it says otherwise.
+class EventLoop {
+ public:
+  // `most`: calls that have a place at a time, and threads for them.
+  EventLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue, int most,
+            const LoopMetrics& metrics);
+  // Stops.
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  // The one whose thread this is, in a fiber of it or not; null in other threads.
+  static EventLoop* Current();
+
+  // Once the server has started: what happens before is nobody's yet.
+  void Start();
+  // Once the server has stopped, or has not started: waits until whatever was lent the queue has
+  // given it back, and ends the thread.
+  void Stop();
+
+  grpc::ServerCompletionQueue* queue() { return queue_.get(); }
+
+  // For a call that has come: a place until the caller has its answer, who may be slow to take it.
+  // False: all are taken.  In the loop's thread.
+  [[nodiscard]] bool TakePlace();
+  void LeavePlace() { --places_; }
+
+  // Runs `work`, which must not throw, in a fiber, until that waits or ends.  In the loop's thread,
+  // and not in a fiber.  False: there is no memory for its stack, and it is not run.
+  [[nodiscard]] bool RunInFiber(std::function<void()> work);
+  // Whether there has been more to do than the thread does, for a while, so that others should
+  // help. In the loop's thread.
+  bool is_behind() const;
+
+  // Runs `work`, which must not throw, in another thread, which may block.  False: all are busy,
+  // and it is not run.
+  [[nodiscard]] bool RunInThread(std::function<void()> work);
+
+  // Runs `request`, which asks the server for its next caller, unless Close has been called.
+  void IfOpen(absl::FunctionRef<void()> request);
+  // To be called before the server stops: what is asked of a server that has just stopped, nothing
+  // would answer.
+  void Close();
+  // Counts callers: those that are there or waited for.
+  void CountCallers(int change);
+  // Once the server has stopped, which ends its calls: waits for the last of them.
+  void AwaitLastCaller();
+
+  // A loop in whose queue a call to another server may end: that of this thread, or else of the
+  // process, if one server runs in it; else null.  It stays until it is given back.
+  static EventLoop* Lend();
+  void GiveBack();
+
+ private:
+  using SteadyClock = std::chrono::steady_clock;
+
+  // Wakes the thread for fibers that are ready.
+  struct Alarm final : QueueEvent {
+    void Happened(bool ok) override;
+    std::atomic<bool> is_set{false};
+    grpc::Alarm alarm;
+  };
+
+  void Serve();
+  // False once the queue has ended.
+  bool ServeNext();
+  void Wake();
+  void Count(int* what, int change);
+  void AwaitNone(const int* what);
+
+  const std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  const int most_;
+  const LoopMetrics metrics_;
+  HandlerThreads threads_;
+  Alarm alarm_;
+  FiberScheduler* fibers_ = nullptr;  // of Serve; this and the next two for its thread alone
+  int places_ = 0;                    // that are taken
+  SteadyClock::time_point idle_at_;   // last
+  Mutex accept_mutex_;                // held while a caller is asked for
+  bool closed_ GUARDED_BY(accept_mutex_) = false;
+  Mutex mutex_;
+  CondVar none_left_;
+  int callers_ = 0;  // these two under mutex_
+  int lent_ = 0;
+  std::thread thread_;
+  bool is_stopped_ = false;
+};
+
+// That all places of a server are taken, or its threads: ResourceExhausted (SERVER_BUSY).
+absl::Status AllPlacesTaken();
+
+// Runs `work` in a thread of the loop's, where this is a fiber, and waits for it; elsewhere runs it
+// here.  What it throws is thrown here.  AllPlacesTaken, without running it, if there is no thread.
+absl::Status AwaitInThread(const std::function<absl::Status()>& work);
+
+}  // namespace sightline
+
+#endif  // SIGHTLINE_COMMON_RPC_EVENT_LOOP_H_
