@@ -11,42 +11,10 @@
 #include "common/base/clock.h"
 #include "tests/support/catch.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/fiber_loop.h"
 
 namespace sightline {
 namespace {
-
-// A loop around a scheduler, as a thread that has fibers has one.
-class Loop {
- public:
-  void Start(std::function<void()> body) { REQUIRE(fibers_.Start(std::move(body))); }
-  FiberScheduler& fibers() { return fibers_; }
-  int wakes() const { return wakes_; }
-
-  // Until no fiber is left.
-  void RunAll() {
-    while (fibers_.alive() > 0) {
-      fibers_.RunReady();
-      if (fibers_.alive() == 0) break;
-      MutexLock lock(mutex_);
-      while (!woken_ && std::chrono::steady_clock::now() < fibers_.next_due()) {
-        Clock::Real()->WaitUntil(changed_, mutex_, Clock::Real()->Now() + absl::Milliseconds(1));
-      }
-      woken_ = false;
-    }
-  }
-
- private:
-  Mutex mutex_;
-  CondVar changed_;
-  bool woken_ GUARDED_BY(mutex_) = false;
-  std::atomic<int> wakes_{0};
-  FiberScheduler fibers_{[this] {
-    ++wakes_;
-    MutexLock lock(mutex_);
-    woken_ = true;
-    changed_.NotifyAll();
-  }};
-};
 
 // A flag that is waited for.
 struct Flag {
@@ -65,7 +33,7 @@ struct Flag {
 };
 
 TEST_CASE("A fiber runs in its thread until it waits, and goes on there") {
-  Loop loop;
+  FiberLoop loop;
   Flag flag;
   std::vector<std::string> said;
   CHECK(Fiber::Current() == nullptr);
@@ -88,7 +56,7 @@ TEST_CASE("A fiber runs in its thread until it waits, and goes on there") {
 }
 
 TEST_CASE("A fiber that another thread notifies has its own thread woken") {
-  Loop loop;
+  FiberLoop loop;
   Flag flag;
   std::thread::id went_on;
   loop.Start([&] {
@@ -103,7 +71,7 @@ TEST_CASE("A fiber that another thread notifies has its own thread woken") {
 }
 
 TEST_CASE("A wait of a fiber ends with its time") {
-  Loop loop;
+  FiberLoop loop;
   Mutex mutex;
   CondVar never;
   const absl::Time until = Clock::Real()->Now() + absl::Milliseconds(2);
@@ -123,7 +91,7 @@ TEST_CASE("A wait of a fiber ends with its time") {
 }
 
 TEST_CASE("A fiber waits by any clock") {
-  Loop loop;
+  FiberLoop loop;
   FakeClock clock;
   bool ended = false;
   loop.Start([&] {
@@ -139,7 +107,7 @@ TEST_CASE("A fiber waits by any clock") {
 }
 
 TEST_CASE("One notification is for the fiber that has waited longest, and for no thread") {
-  Loop loop;
+  FiberLoop loop;
   Mutex mutex;
   CondVar changed;
   int tickets = 0;
@@ -165,7 +133,7 @@ TEST_CASE("One notification is for the fiber that has waited longest, and for no
 }
 
 TEST_CASE("Fibers and threads that wait together are all notified") {
-  Loop loop;
+  FiberLoop loop;
   Flag flag;
   std::atomic<int> ended{0};
   std::vector<std::thread> threads;
@@ -187,7 +155,7 @@ TEST_CASE("Fibers and threads that wait together are all notified") {
 
 // What is notified and due at once is ready once; whoever has ended by then is not run again.
 TEST_CASE("A fiber that is due and notified at the same time goes on once") {
-  Loop loop;
+  FiberLoop loop;
   Mutex mutex;
   CondVar changed;
   int went_on = 0;
@@ -205,7 +173,7 @@ TEST_CASE("A fiber that is due and notified at the same time goes on once") {
 }
 
 TEST_CASE("A fiber throws and catches, and its stack is deep enough for half of what it has") {
-  Loop loop;
+  FiberLoop loop;
   Flag flag;
   std::string caught;
   int depth = 0;
@@ -230,7 +198,7 @@ TEST_CASE("A fiber throws and catches, and its stack is deep enough for half of 
 }
 
 TEST_CASE("Stacks are used again") {
-  Loop loop;
+  FiberLoop loop;
   std::vector<const void*> places;
   for (int i = 0; i < 3; ++i) {
     loop.Start([&] {
@@ -243,7 +211,7 @@ TEST_CASE("Stacks are used again") {
 }
 
 TEST_CASE("Threads that notify and fibers that wait with a time lose nothing") {
-  Loop loop;
+  FiberLoop loop;
   Mutex mutex;
   CondVar changed;
   int made = 0;

@@ -13,6 +13,7 @@
 #include "common/retrieval/retriever.h"
 #include "tests/common/retrieval/world.h"
 #include "tests/support/catch.h"
+#include "tests/support/fiber_loop.h"
 #include "tests/support/handlers.h"
 #include "tests/support/replicate.h"
 
@@ -96,74 +97,107 @@ class RestlessReranker : public RerankerClient {
   std::atomic<int> calls_{0};
 };
 
+// A world whose backends are restless.
+struct RestlessWorld {
+  RestlessWorld() {
+    ReplicaOptions options;
+    options.timer = std::make_shared<TimerThread>(Clock::Real());
+    options.hedge = true;
+    world.backends.encoder = std::make_shared<RestlessEncoder>(world.encoder, &workers);
+    for (auto& [index, shards] : world.backends.shards) {
+      for (auto& shard : shards) {
+        shard = Replicate<IndexSearchClient>(ReplicatedIndexSearch,
+                                             {std::make_shared<RestlessShard>(shard, &workers),
+                                              std::make_shared<RestlessShard>(shard, &workers)},
+                                             options);
+      }
+    }
+    world.backends.reranker =
+        Replicate<RerankerClient>(ReplicatedReranker,
+                                  {std::make_shared<RestlessReranker>(world.reranker, &workers),
+                                   std::make_shared<RestlessReranker>(world.reranker, &workers)},
+                                  options);
+  }
+
+  // How many answers of so many searches were not whole.
+  int WrongAmong(int searches, int asker) {
+    int wrong = 0;
+    for (int i = 0; i < searches; ++i) {
+      SearchRequest request = TextSearch(absl::StrCat("fish ", asker, " ", i));
+      if (i % 3 == 1) request.query = ImageQuery{absl::StrCat("image of ", asker, " ", i)};
+      if (i % 3 == 2) request.query = ItemQuery{"pictures", absl::StrCat("image-", i)};
+      // The real clock, because what is late must be late while others work.
+      const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Milliseconds(40));
+      if (i % 7 == 6) workers.Run([call] { call.cancellation()->Cancel(); });
+      wrong += IsWhole(world.retriever.Search(request, call)) ? 0 : 1;
+    }
+    return wrong;
+  }
+
+  // How many were answered is a matter of this machine's speed; that none is lost for good is not.
+  void CheckCalm() {
+    world.backends.encoder = world.encoder;
+    world.backends.reranker = world.reranker;
+    world.backends.shards["pictures"] = world.pictures.clients();
+    const auto calm = world.retriever.Search(TextSearch("a fish"), world.Call());
+    REQUIRE(calm.ok());
+    CHECK(Ids(calm->hits) == Referee(world.pictures, "a fish", 10, 20, Combination{}));
+  }
+
+  static bool IsWhole(const absl::StatusOr<SearchResult>& result) {
+    if (!result.ok()) {
+      const absl::StatusCode code = result.status().code();
+      return code == absl::StatusCode::kDeadlineExceeded || code == absl::StatusCode::kCancelled ||
+             code == absl::StatusCode::kUnavailable;
+    }
+    for (size_t h = 1; h < result->hits.size(); ++h) {
+      const Hit& before = result->hits[h - 1];
+      const Hit& hit = result->hits[h];
+      const bool in_order =
+          before.stage != hit.stage ? hit.stage == HitStage::kRetrieved : before.score >= hit.score;
+      if (!in_order) return false;
+    }
+    return result->target.generation == "generation-7" &&
+           result->answered_shard_count + static_cast<int>(result->unreachable.size()) == 3;
+  }
+
+  World world;
+  Handlers workers{4};
+};
+
 TEST_CASE("searches from many threads are each whole, whatever the backends do") {
   constexpr int kThreads = 8;
   constexpr int kSearches = 25;
-  World world;
-  Handlers workers(4);
-  ReplicaOptions options;
-  options.timer = std::make_shared<TimerThread>(Clock::Real());
-  options.hedge = true;
-  world.backends.encoder = std::make_shared<RestlessEncoder>(world.encoder, &workers);
-  for (auto& [index, shards] : world.backends.shards) {
-    for (auto& shard : shards) {
-      shard = Replicate<IndexSearchClient>(ReplicatedIndexSearch,
-                                           {std::make_shared<RestlessShard>(shard, &workers),
-                                            std::make_shared<RestlessShard>(shard, &workers)},
-                                           options);
-    }
+  RestlessWorld restless;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] { wrong += restless.WrongAmong(kSearches, t); });
   }
-  world.backends.reranker =
-      Replicate<RerankerClient>(ReplicatedReranker,
-                                {std::make_shared<RestlessReranker>(world.reranker, &workers),
-                                 std::make_shared<RestlessReranker>(world.reranker, &workers)},
-                                options);
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  restless.CheckCalm();
+}
 
+TEST_CASE("searches from many fibers of some threads are each whole") {
+  constexpr int kThreads = 2;
+  constexpr int kFibers = 8;
+  constexpr int kSearches = 12;
+  RestlessWorld restless;
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < kSearches; ++i) {
-        SearchRequest request = TextSearch(absl::StrCat("fish ", t, " ", i));
-        if (i % 3 == 1) request.query = ImageQuery{absl::StrCat("image of ", t, " ", i)};
-        if (i % 3 == 2) request.query = ItemQuery{"pictures", absl::StrCat("image-", i)};
-        // The real clock, because what is late must be late while others work.
-        const CallContext call(Clock::Real(), Clock::Real()->Now() + absl::Milliseconds(40));
-        if (i % 7 == 6) workers.Run([call] { call.cancellation()->Cancel(); });
-        const auto result = world.retriever.Search(request, call);
-        if (!result.ok()) {
-          const absl::StatusCode code = result.status().code();
-          const bool expected = code == absl::StatusCode::kDeadlineExceeded ||
-                                code == absl::StatusCode::kCancelled ||
-                                code == absl::StatusCode::kUnavailable;
-          if (!expected) ++wrong;
-          continue;
-        }
-        for (size_t h = 1; h < result->hits.size(); ++h) {
-          const Hit& before = result->hits[h - 1];
-          const Hit& hit = result->hits[h];
-          const bool in_order = before.stage != hit.stage ? hit.stage == HitStage::kRetrieved
-                                                          : before.score >= hit.score;
-          if (!in_order) ++wrong;
-        }
-        if (result->target.generation != "generation-7") ++wrong;
-        if (result->answered_shard_count + static_cast<int>(result->unreachable.size()) != 3) {
-          ++wrong;
-        }
+      FiberLoop loop;
+      for (int f = 0; f < kFibers; ++f) {
+        loop.Start([&, f] { wrong += restless.WrongAmong(kSearches, t * kFibers + f); });
       }
+      loop.RunAll();
     });
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == 0);
-
-  // How many were answered is a matter of this machine's speed; that none is lost for
-  // good is not.
-  world.backends.encoder = world.encoder;
-  world.backends.reranker = world.reranker;
-  world.backends.shards["pictures"] = world.pictures.clients();
-  const auto calm = world.retriever.Search(TextSearch("a fish"), world.Call());
-  REQUIRE(calm.ok());
-  CHECK(Ids(calm->hits) == Referee(world.pictures, "a fish", 10, 20, Combination{}));
+  restless.CheckCalm();
 }
 
 }  // namespace
