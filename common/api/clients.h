@@ -23,7 +23,7 @@
 
 namespace sightline {
 
-// Runs on one of few threads that all answers of the process share: it must not wait for another.
+// Runs on a thread that answers of the process share: it must not wait for another.
 template <typename T>
 using Done = std::function<void(absl::StatusOr<T>)>;
 

@@ -6,7 +6,7 @@
 //
 // A call is asynchronous from end to end: no thread waits for it.  It carries the
 // context's deadline and request id, and cancelling the context cancels it.  `done` runs
-// exactly once, on a thread of gRPC's or, for a call that is over before it began, on the
+// exactly once, where calls end (CallQueue) or, for a call that is over before it began, on the
 // caller's; it must not block.  The client may be dropped while calls are under way.
 //
 // Errors keep the server's code, message and details, with `<kind> <name>: ` before the

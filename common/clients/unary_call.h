@@ -22,9 +22,9 @@
 
 namespace sightline {
 
-// The queue in which a call of this process ends.  In a server it is that of the loop, which has
-// lent it (event_loop.h); elsewhere, one for which threads wait that last as long as the process,
-// as many as gRPC has for callbacks.
+// The queue in which a call of this process ends.  In a server it is that of the loop, which lends
+// it (EventLoop::Lend); elsewhere, one for which threads wait that last as long as the process, as
+// many as gRPC has for callbacks.
 //
 // gRPC 1.51's own, which run callbacks, sleep 100 ms whenever a second has brought them nothing, so
 // that who calls seldom waits up to that long for one answer in ten; and they are ended with the

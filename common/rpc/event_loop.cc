@@ -48,7 +48,7 @@ LoopMetrics LoopMetrics::Make(MetricsRegistry* metrics) {
     return metrics->AddCounter("rpc_handlers_total", "Handlers that were begun, by where.",
                                {{"place", place}});
   };
-  return {handlers("fiber"), handlers("thread")};
+  return {handlers("fiber"), handlers("thread"), handlers("thread_behind")};
 }
 
 EventLoop::EventLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue, int most,
@@ -94,15 +94,7 @@ EventLoop* EventLoop::Current() {
 }
 
 bool EventLoop::RunInFiber(std::function<void()> work) {
-  if (!fibers_->Start(std::move(work))) return false;
-  metrics_.in_fiber.Increment();
-  return true;
-}
-
-bool EventLoop::RunInThread(std::function<void()> work) {
-  if (!threads_.Run(std::move(work))) return false;
-  metrics_.in_thread.Increment();
-  return true;
+  return fibers_->Start(std::move(work));
 }
 
 bool EventLoop::is_behind() const {

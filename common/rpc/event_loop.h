@@ -9,11 +9,10 @@
 //
 // One thread that reads a call, works and writes wakes nobody on the way.  gRPC's synchronous
 // server wakes a thread to read on before it begins with what it has read, and where a handler
-// waits for an answer, the thread that reads that has to wake the handler's; at the pace of one
-// question after the other these wake-ups were half of what a router took.  It has to be one
+// waits for an answer, the thread that reads that has to wake the handler's.  It has to be one
 // thread: gRPC has one set of connections for the process, of which any thread that waits in any
 // queue may read, for another one, that it then wakes.  So calls to other servers end here, too
-// (Lend), and a process that serves has no other thread that waits for the network.
+// (Lend), and in a process that serves no other thread waits for gRPC's connections.
 #ifndef SIGHTLINE_COMMON_RPC_EVENT_LOOP_H_
 #define SIGHTLINE_COMMON_RPC_EVENT_LOOP_H_
 
@@ -54,9 +53,11 @@ inline void* TagOf(QueueEvent* event) {
   return event;
 }
 
-// What the metrics page shows of a loop.  One made by default counts nothing.
+// What the metrics page shows of handlers.  One made by default counts nothing.
 struct LoopMetrics {
-  Counter in_fiber, in_thread;  // rpc_handlers_total
+  // rpc_handlers_total: those that were begun in a fiber, in a thread, where they belong, and in a
+  // thread since the loop was behind.
+  Counter in_fiber, in_thread, behind;
 
   static LoopMetrics Make(MetricsRegistry* metrics);
 };
@@ -97,7 +98,11 @@ class EventLoop {
 
   // Runs `work`, which must not throw, in another thread, which may block.  False: all are busy,
   // and it is not run.
-  [[nodiscard]] bool RunInThread(std::function<void()> work);
+  [[nodiscard]] bool RunInThread(std::function<void()> work) {
+    return threads_.Run(std::move(work));
+  }
+  // For whoever begins handlers.
+  const LoopMetrics& metrics() const { return metrics_; }
 
   // Runs `request`, which asks the server for its next caller, unless Close has been called.
   void IfOpen(absl::FunctionRef<void()> request);

@@ -1,4 +1,5 @@
-// Threads for handlers that compute or block: as many as are busy at a time.
+// Threads for handlers that compute or block: as many as are busy at a time, and a few that have
+// been.
 #ifndef SIGHTLINE_COMMON_RPC_HANDLER_THREADS_H_
 #define SIGHTLINE_COMMON_RPC_HANDLER_THREADS_H_
 

@@ -10,9 +10,9 @@
 //   server.SetServing(true);
 //   return RunUntilSignal(&server, &signals);
 //
-// One thread reads and writes (event_loop.h).  Handlers are code that blocks, and reads from top to
-// bottom: those that compute run in threads, of which max_concurrent_calls bounds the number, those
-// that mostly wait in fibers of that one (HandlerPlace).
+// One thread reads (event_loop.h).  Handlers are code that blocks, and reads from top to bottom:
+// those that compute run in threads, those that mostly wait in fibers of that one (HandlerPlace),
+// of both together max_concurrent_calls at a time.
 #ifndef SIGHTLINE_COMMON_RPC_RPC_SERVER_H_
 #define SIGHTLINE_COMMON_RPC_RPC_SERVER_H_
 

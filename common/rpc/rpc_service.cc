@@ -147,10 +147,17 @@ class RpcService::UnaryCall {
   }
 
   bool Begin() {
-    const bool is_brief = method_.place == HandlerPlace::kFiber && !loop_->is_behind() &&
-                          incoming_.bytes.Length() <= kShortRequest;
-    return (is_brief && loop_->RunInFiber([this] { Serve(); })) ||
-           loop_->RunInThread([this] { Serve(); });
+    const LoopMetrics& begun = loop_->metrics();
+    const bool is_brief =
+        method_.place == HandlerPlace::kFiber && incoming_.bytes.Length() <= kShortRequest;
+    const bool is_behind = is_brief && loop_->is_behind();
+    // Counted before: behind its answer this may be gone.
+    if (is_brief && !is_behind) {
+      begun.in_fiber.Increment();
+      if (loop_->RunInFiber([this] { Serve(); })) return true;
+    }
+    (is_behind ? begun.behind : begun.in_thread).Increment();
+    return loop_->RunInThread([this] { Serve(); });
   }
 
   // Behind the answer this may be gone.

@@ -55,8 +55,8 @@ FLEET = ("Sightline: fleet", "sightline-fleet", [
             ("{{set}} not allowed", 'sum by (set) (rate(sightline_replica_budget_refusals_total{namespace="$ns"}[5m]))')]),
         ("Extra attempts for each call", "percentunit", [
             ("{{set}}", 'sum by (set) (rate(sightline_replica_extra_attempts_total{namespace="$ns"}[5m])) / sum by (set) (rate(sightline_replica_calls_total{namespace="$ns"}[5m]))')]),
-        ("Share of handlers in threads", "percentunit", [
-            ("{{pod}}", 'sum by (pod) (rate(sightline_rpc_handlers_total{namespace="$ns",job=~"router|index-search",place="thread"}[5m])) / sum by (pod) (rate(sightline_rpc_handlers_total{namespace="$ns",job=~"router|index-search"}[5m]))')]),
+        ("Share of handlers that found the loop behind", "percentunit", [
+            ("{{pod}}", 'sum by (pod) (rate(sightline_rpc_handlers_total{namespace="$ns",job=~"router|index-search",place="thread_behind"}[5m])) / sum by (pod) (rate(sightline_rpc_handlers_total{namespace="$ns",job=~"router|index-search"}[5m]))')]),
         ("Calls in progress", "none", [
             ("{{job}} {{sightline_shard}}", 'sum by (job, sightline_shard) (sightline_rpc_in_flight{namespace="$ns"})')]),
     ]),

@@ -40,7 +40,7 @@ v1::SearchItemsResponse TheAnswer() {
   return answer;
 }
 
-// By callbacks, whose threads sleep when a second brings none (common/rpc/rpc_stream.h): for loads
+// By callbacks, whose threads sleep when a second brings none (common/clients/unary_call.h): for loads
 // of some calls a second and more, of which none waits.
 class NoopSearch final : public v1::Search::CallbackService {
  public:
