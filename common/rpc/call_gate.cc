@@ -191,9 +191,7 @@ absl::Status GatedMethod::Admit(const IncomingCall& incoming, bool counted,
 
 absl::Status GatedMethod::Run(const IncomingCall& incoming,
                               absl::FunctionRef<absl::Status(const CallContext&)> handler) {
-  const absl::Duration time = incoming.time == absl::InfiniteDuration()
-                                  ? calls_->options_.default_deadline
-                                  : std::min(incoming.time, calls_->options_.max_deadline);
+  const absl::Duration time = calls_->TimeFor(incoming.time);
   const CallContext call =
       CallContext(calls_->clock_, calls_->clock_->Now() + time, incoming.cancellation)
           .WithRequestId(incoming.request_id);
@@ -226,6 +224,11 @@ CallGate::CallGate(const RpcServerOptions& options, MetricsRegistry* metrics, Cl
       in_flight_bytes_(metrics->AddGauge("rpc_in_flight_bytes",
                                          "Memory that requests of calls in progress can take, "
                                          "in bytes.")) {}
+
+absl::Duration CallGate::TimeFor(absl::Duration callers) const {
+  return callers == absl::InfiniteDuration() ? options_.default_deadline
+                                             : std::min(callers, options_.max_deadline);
+}
 
 bool CallGate::stuck() const {
   if (in_flight() < options_.max_concurrent_calls) return false;

@@ -104,6 +104,9 @@ class CallGate {
   int64_t in_flight_bytes() const { return bytes_in_flight_.load(std::memory_order_relaxed); }
   int64_t max_in_flight_bytes() const { return options_.max_in_flight_bytes; }
 
+  // What a call has of the time that its caller left for it; infinite: he did not say.
+  absl::Duration TimeFor(absl::Duration callers) const;
+
   // Whether all that may be in progress is, and has been for a minute longer than any call may
   // last: handlers that end no more, so that every call is refused until the process ends.
   bool stuck() const;

@@ -21,6 +21,11 @@ constexpr microseconds kPatience(500);
 // After how long it is looked whether there is a moment without; who waits for as long has had one.
 constexpr microseconds kLook(250);
 
+// Threads that help at a time: most of them wait, and then more are no help.
+constexpr int kMostHelpers = 64;
+// Those who stay too long are looked for no more often than this.
+constexpr std::chrono::milliseconds kBetweenEvictions(100);
+
 thread_local EventLoop* current = nullptr;
 
 // Those of servers that have started and not stopped.
@@ -83,9 +88,30 @@ void EventLoop::Stop() {
   }
 }
 
-bool EventLoop::TakePlace() {
-  if (places_ >= most_) return false;
-  ++places_;
+bool EventLoop::TakePlace(Occupant* occupant, absl::Duration stay) {
+  const SteadyClock::time_point now = SteadyClock::now();
+  if (static_cast<int>(occupants_.size()) < most_) {
+    occupant->until_ = now + absl::ToChronoNanoseconds(stay);
+    occupant->place_ = occupants_.insert(occupants_.end(), occupant);
+    return true;
+  }
+  if (now - evicted_at_ < kBetweenEvictions) return false;
+  evicted_at_ = now;
+  for (Occupant* const other : occupants_) {
+    if (other->until_ < now) other->Evict();
+  }
+  return false;
+}
+
+void EventLoop::LeavePlace(Occupant* occupant) {
+  occupants_.erase(occupant->place_);
+  if (occupant->is_helped_) --helpers_;
+}
+
+bool EventLoop::TakeHelp(Occupant* occupant) {
+  if (helpers_ >= kMostHelpers || SteadyClock::now() - idle_at_ <= kPatience) return false;
+  ++helpers_;
+  occupant->is_helped_ = true;
   return true;
 }
 
@@ -95,10 +121,6 @@ EventLoop* EventLoop::Current() {
 
 bool EventLoop::RunInFiber(std::function<void()> work) {
   return fibers_->Start(std::move(work));
-}
-
-bool EventLoop::is_behind() const {
-  return SteadyClock::now() - idle_at_ > kPatience;
 }
 
 void EventLoop::IfOpen(absl::FunctionRef<void()> request) {

@@ -22,11 +22,13 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <list>
 #include <memory>
 #include <thread>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "common/base/fiber.h"
 #include "common/base/mutex.h"
 #include "common/metrics/metrics.h"
@@ -65,6 +67,23 @@ struct LoopMetrics {
 // Thread-safe, but where it says otherwise.
 class EventLoop {
  public:
+  using SteadyClock = std::chrono::steady_clock;
+
+  // A call that has come and is not answered, or whose caller has not taken the answer.
+  class Occupant {
+   public:
+    virtual ~Occupant() = default;
+
+   private:
+    friend class EventLoop;
+    // Ends the call, whatever its caller does.
+    virtual void Evict() = 0;
+
+    std::list<Occupant*>::iterator place_;
+    SteadyClock::time_point until_;
+    bool is_helped_ = false;
+  };
+
   // `most`: calls that have a place at a time, and threads for them.
   EventLoop(std::unique_ptr<grpc::ServerCompletionQueue> queue, int most,
             const LoopMetrics& metrics);
@@ -84,17 +103,17 @@ class EventLoop {
 
   grpc::ServerCompletionQueue* queue() { return queue_.get(); }
 
-  // For a call that has come: a place until the caller has its answer, who may be slow to take it.
-  // False: all are taken.  In the loop's thread.
-  [[nodiscard]] bool TakePlace();
-  void LeavePlace() { --places_; }
+  // Both in the loop's thread.  False: all places are taken; those who have had theirs for longer
+  // than they wanted at first, `stay`, then have to go, since they do not take their answers.
+  [[nodiscard]] bool TakePlace(Occupant* occupant, absl::Duration stay);
+  void LeavePlace(Occupant* occupant);
 
   // Runs `work`, which must not throw, in a fiber, until that waits or ends.  In the loop's thread,
   // and not in a fiber.  False: there is no memory for its stack, and it is not run.
   [[nodiscard]] bool RunInFiber(std::function<void()> work);
-  // Whether there has been more to do than the thread does, for a while, so that others should
-  // help. In the loop's thread.
-  bool is_behind() const;
+  // Whether `occupant` is to be served in a thread, which helps until he leaves: there has been
+  // more to do than the loop's thread does, for a while, and not many help.  In the loop's thread.
+  bool TakeHelp(Occupant* occupant);
 
   // Runs `work`, which must not throw, in another thread, which may block.  False: all are busy,
   // and it is not run.
@@ -120,8 +139,6 @@ class EventLoop {
   void GiveBack();
 
  private:
-  using SteadyClock = std::chrono::steady_clock;
-
   // Wakes the thread for fibers that are ready.
   struct Alarm final : QueueEvent {
     void Happened(bool ok) override;
@@ -141,10 +158,12 @@ class EventLoop {
   const LoopMetrics metrics_;
   HandlerThreads threads_;
   Alarm alarm_;
-  FiberScheduler* fibers_ = nullptr;  // of Serve; this and the next two for its thread alone
-  int places_ = 0;                    // that are taken
-  SteadyClock::time_point idle_at_;   // last
-  Mutex accept_mutex_;                // held while a caller is asked for
+  FiberScheduler* fibers_ = nullptr;  // of Serve; this and the next for its thread alone
+  std::list<Occupant*> occupants_;
+  int helpers_ = 0;
+  SteadyClock::time_point evicted_at_;  // last
+  SteadyClock::time_point idle_at_;     // last
+  Mutex accept_mutex_;                  // held while a caller is asked for
   bool closed_ GUARDED_BY(accept_mutex_) = false;
   Mutex mutex_;
   CondVar none_left_;

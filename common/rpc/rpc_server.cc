@@ -90,15 +90,12 @@ absl::Status RpcServer::Start() {
   builder.AddListeningPort(options_.listen, credentials, &port_);
   SetLimits(options_, &builder);
   SetHealth(false);
-  std::vector<RpcService*> services = services_;
-  services.push_back(health_.get());
   if (options_.reflection) {
     std::vector<std::string> names;
-    for (const RpcService* const service : services) names.push_back(service->full_name());
+    for (const RpcService* const service : Services()) names.push_back(service->full_name());
     reflection_ = std::make_unique<ReflectionService>(&gate_, std::move(names));
-    services.push_back(reflection_.get());
   }
-  for (RpcService* const service : services) builder.RegisterService(service);
+  for (RpcService* const service : Services()) builder.RegisterService(service);
   loop_ = std::make_unique<EventLoop>(builder.AddCompletionQueue(),
                                       options_.max_concurrent_calls + kSpareThreads,
                                       LoopMetrics::Make(metrics_));
@@ -109,13 +106,20 @@ absl::Status RpcServer::Start() {
                      "; is the port taken, or the address not of this machine?"));
   }
   loop_->Start();
-  for (RpcService* const service : services) service->Accept(loop_.get());
+  for (RpcService* const service : Services()) service->Accept(loop_.get());
   if (!options_.metrics_listen.empty()) {
     ASSIGN_OR_RETURN(metrics_server_, MetricsServer::Start(metrics_, options_.metrics_listen));
   }
   Log(Severity::kInfo, "listening",
       {{"address", options_.listen}, {"port", port_}, {"metrics_port", metrics_port()}});
   return absl::OkStatus();
+}
+
+std::vector<RpcService*> RpcServer::Services() const {
+  std::vector<RpcService*> all = services_;
+  all.push_back(health_.get());
+  if (reflection_ != nullptr) all.push_back(reflection_.get());
+  return all;
 }
 
 void RpcServer::SetHealth(bool serving) {
@@ -160,6 +164,7 @@ void RpcServer::Stop(absl::Duration delay, absl::Duration timeout) {
   }
   // Nobody was sent to a server that never was SERVING: one that failed to start just ends.
   if (ever_served) clock_->SleepUntil(clock_->Now() + delay);
+  for (RpcService* const service : Services()) service->AcceptLast(loop_.get());
   loop_->Close();
   server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
   server_->Wait();

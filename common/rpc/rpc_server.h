@@ -80,6 +80,8 @@ class RpcServer {
   void Drain();
 
  private:
+  // Those that were added, and the server's own.
+  std::vector<RpcService*> Services() const;
   void SetHealth(bool serving);
   void Stop(absl::Duration delay, absl::Duration timeout);
 

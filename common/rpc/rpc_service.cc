@@ -109,7 +109,7 @@ IncomingCall CallOf(grpc::ServerContext* context, absl::StatusOr<RequestSize> si
 
 // One caller's call, from before the caller comes.  Deletes itself once it is answered and gRPC is
 // done with it.  All but the handler is in the loop's thread.
-class RpcService::UnaryCall {
+class RpcService::UnaryCall final : EventLoop::Occupant {
  public:
   UnaryCall(RpcService* service, const UnaryMethod& method, EventLoop* loop)
       : service_(service), method_(method), loop_(loop) {
@@ -121,7 +121,7 @@ class RpcService::UnaryCall {
     };
     loop_->CountCallers(1);
   }
-  ~UnaryCall() { loop_->CountCallers(-1); }
+  ~UnaryCall() override { loop_->CountCallers(-1); }
   UnaryCall(const UnaryCall&) = delete;
   UnaryCall& operator=(const UnaryCall&) = delete;
 
@@ -134,6 +134,8 @@ class RpcService::UnaryCall {
  private:
   // Longer requests take a while to be read.
   static constexpr size_t kShortRequest = size_t{64} << 10;
+  // Beside the time that the call has.
+  static constexpr absl::Duration kToTakeAnAnswer = absl::Seconds(1);
 
   void Arrived(bool ok) {
     if (!ok) {  // the server ends, and no caller has come
@@ -141,7 +143,8 @@ class RpcService::UnaryCall {
       return;
     }
     service_->AcceptNext(method_, loop_);
-    has_place_ = loop_->TakePlace();
+    const absl::Duration time = service_->calls_->TimeFor(CallersTime(context_));
+    has_place_ = loop_->TakePlace(this, time + kToTakeAnAnswer);
     if (has_place_ && Begin()) return;
     answer_.FinishWithError(ToGrpcStatus(AllPlacesTaken()), TagOf(&finished_));
   }
@@ -150,13 +153,13 @@ class RpcService::UnaryCall {
     const LoopMetrics& begun = loop_->metrics();
     const bool is_brief =
         method_.place == HandlerPlace::kFiber && incoming_.bytes.Length() <= kShortRequest;
-    const bool is_behind = is_brief && loop_->is_behind();
+    const bool is_helped = is_brief && loop_->TakeHelp(this);
     // Counted before: behind its answer this may be gone.
-    if (is_brief && !is_behind) {
+    if (is_brief && !is_helped) {
       begun.in_fiber.Increment();
       if (loop_->RunInFiber([this] { Serve(); })) return true;
     }
-    (is_behind ? begun.behind : begun.in_thread).Increment();
+    (is_helped ? begun.behind : begun.in_thread).Increment();
     return loop_->RunInThread([this] { Serve(); });
   }
 
@@ -183,9 +186,11 @@ class RpcService::UnaryCall {
   }
 
   void Finished() {
-    if (has_place_) loop_->LeavePlace();
+    if (has_place_) loop_->LeavePlace(this);
     Release();
   }
+
+  void Evict() override { context_.TryCancel(); }
 
   void Release() {
     if (--awaited_ == 0) delete this;
@@ -226,6 +231,14 @@ int RpcService::AddRawMethod(const std::string& method, grpc::internal::RpcMetho
 void RpcService::Accept(EventLoop* loop) {
   for (const UnaryMethod& method : unaries_) AcceptNext(method, loop);
   for (const StreamMethod& method : streams_) AcceptNext(method, loop);
+}
+
+void RpcService::AcceptLast(EventLoop* loop) {
+  // Beyond any that come within the milliseconds until the server has told its callers.
+  constexpr int kLast = 256;
+  for (const UnaryMethod& method : unaries_) {
+    for (int i = 0; i < kLast; ++i) AcceptNext(method, loop);
+  }
 }
 
 void RpcService::AcceptNext(const UnaryMethod& method, EventLoop* loop) {

@@ -1,5 +1,7 @@
 #include "common/rpc/server_process.h"
 
+#include <sys/resource.h>
+
 #include <cstdio>
 #include <string>
 
@@ -45,6 +47,15 @@ bool ParseFlags(int argc, char** argv, Flags* flags) {
   return !flags->config.empty();
 }
 
+// As many files as the process may have: a connection is one, and gRPC 1.51 takes no connection any
+// more once it has found that it has no file for one.
+void RaiseFileLimit() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int Refuse(const absl::Status& configuration) {
   Log(Severity::kError, "configuration refused", {{"error", configuration}});
   return ExitStatusOfConfiguration(configuration);
@@ -64,6 +75,7 @@ int RunServerProcess(int argc, char** argv, const char* name, const MakeServer& 
   Flags flags;
   if (!ParseFlags(argc, argv, &flags)) return Usage(name, stderr);
   StopLookingForDeadlocks();
+  RaiseFileLimit();
   ShutdownSignals signals;
   // From here on a signal ends the server as it should, however far it is.
   const std::shared_ptr<Cancellation> stop = signals.cancellation();

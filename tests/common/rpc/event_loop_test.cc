@@ -312,6 +312,47 @@ TEST_CASE("Who does not take his answers gets so many, and no more when he has g
   while (!server.Search("").ok()) std::this_thread::yield();
 }
 
+TEST_CASE("Who does not take his answers has to go when others come") {
+  RpcServerOptions options;
+  options.max_concurrent_calls = 1;
+  options.default_deadline = absl::Milliseconds(1);  // and a second to take an answer
+  Server server([](const v1::SearchItemsRequest&, const CallContext&) { return absl::OkStatus(); },
+                options);
+  const Miser miser(server.server.port(), 17);
+  while (!absl::IsResourceExhausted(server.GetItems())) std::this_thread::yield();
+  while (!server.GetItems().ok()) std::this_thread::yield();
+}
+
+TEST_CASE("Calls that come while a server begins to stop are answered, or never taken") {
+  for (int round = 0; round < 5; ++round) {
+    Server server(
+        [](const v1::SearchItemsRequest&, const CallContext&) { return absl::OkStatus(); });
+    std::atomic<int> answered{0};
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 4; ++i) {
+      callers.emplace_back([&] {
+        const auto stub = v1::Search::NewStub(server.channel);
+        while (true) {
+          grpc::ClientContext context;
+          v1::GetItemsResponse response;
+          const grpc::Status status = stub->GetItems(&context, v1::GetItemsRequest(), &response);
+          if (status.ok()) {
+            ++answered;
+            continue;
+          }
+          if (status.error_code() != grpc::StatusCode::UNAVAILABLE) ++wrong;
+          break;
+        }
+      });
+    }
+    while (answered < 50) std::this_thread::yield();
+    server.server.Drain();
+    for (std::thread& caller : callers) caller.join();
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("Outside of servers there is no loop, and one that is lent is waited for") {
   CHECK(EventLoop::Current() == nullptr);
   CHECK(EventLoop::Lend() == nullptr);
