@@ -25,6 +25,8 @@ constexpr microseconds kLook(250);
 constexpr int kMostHelpers = 64;
 // Those who stay too long are looked for no more often than this.
 constexpr std::chrono::milliseconds kBetweenEvictions(100);
+// After this, what waits for an idle moment is done without one.
+constexpr std::chrono::milliseconds kMostWaitForIdle(250);
 
 thread_local EventLoop* current = nullptr;
 
@@ -123,16 +125,25 @@ bool EventLoop::RunInFiber(std::function<void()> work) {
   return fibers_->Start(std::move(work));
 }
 
-void EventLoop::IfOpen(absl::FunctionRef<void()> request) {
-  MutexLock lock(accept_mutex_);
-  if (!closed_) request();
+void EventLoop::RunWhenIdle(const std::function<void()>& work) {
+  MutexLock lock(mutex_);
+  idle_work_.store(&work);
+  Wake();
+  while (idle_work_.load() != nullptr) idle_work_done_.Wait(mutex_);
+}
+
+void EventLoop::RunIdleWork(bool is_idle) {
+  const SteadyClock::time_point now = SteadyClock::now();
+  if (idle_work_since_ == SteadyClock::time_point()) idle_work_since_ = now;
+  if (!is_idle && now - idle_work_since_ < kMostWaitForIdle) return;
+  (*idle_work_.load())();
+  idle_work_since_ = SteadyClock::time_point();
+  MutexLock lock(mutex_);
+  idle_work_.store(nullptr);
+  idle_work_done_.NotifyAll();
 }
 
 void EventLoop::Close() {
-  {
-    MutexLock lock(accept_mutex_);
-    closed_ = true;
-  }
   Registry& registry = OfProcess();
   MutexLock lock(registry.mutex);
   auto& loops = registry.loops;
@@ -201,9 +212,11 @@ bool EventLoop::ServeNext() {
   bool ok = false;
   const SteadyClock::time_point begun = SteadyClock::now();
   Status status = Status::TIMEOUT;
-  if (begun - idle_at_ > kLook) {
+  const bool has_idle_work = idle_work_.load() != nullptr;
+  if (has_idle_work || begun - idle_at_ > kLook) {
     status = queue_->AsyncNext(&tag, &ok, gpr_time_0(GPR_CLOCK_MONOTONIC));
     if (status == Status::TIMEOUT) idle_at_ = begun;
+    if (has_idle_work) RunIdleWork(/*is_idle=*/status == Status::TIMEOUT);
   }
   if (status == Status::TIMEOUT) {
     status = queue_->AsyncNext(&tag, &ok, TimespecOf(fibers_->next_due()));

@@ -26,7 +26,6 @@
 #include <memory>
 #include <thread>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/base/fiber.h"
@@ -123,10 +122,10 @@ class EventLoop {
   // For whoever begins handlers.
   const LoopMetrics& metrics() const { return metrics_; }
 
-  // Runs `request`, which asks the server for its next caller, unless Close has been called.
-  void IfOpen(absl::FunctionRef<void()> request);
-  // To be called before the server stops: what is asked of a server that has just stopped, nothing
-  // would answer.
+  // Runs `work` in the loop's thread, when that has nothing else to do, or after a while, and waits
+  // for it.  In another thread.
+  void RunWhenIdle(const std::function<void()>& work);
+  // Lends nobody anything any more.
   void Close();
   // Counts callers: those that are there or waited for.
   void CountCallers(int change);
@@ -149,6 +148,7 @@ class EventLoop {
   void Serve();
   // False once the queue has ended.
   bool ServeNext();
+  void RunIdleWork(bool is_idle);
   void Wake();
   void Count(int* what, int change);
   void AwaitNone(const int* what);
@@ -159,14 +159,15 @@ class EventLoop {
   HandlerThreads threads_;
   Alarm alarm_;
   FiberScheduler* fibers_ = nullptr;  // of Serve; this and the next for its thread alone
+  SteadyClock::time_point idle_work_since_;
   std::list<Occupant*> occupants_;
   int helpers_ = 0;
   SteadyClock::time_point evicted_at_;  // last
   SteadyClock::time_point idle_at_;     // last
-  Mutex accept_mutex_;                  // held while a caller is asked for
-  bool closed_ GUARDED_BY(accept_mutex_) = false;
+  std::atomic<const std::function<void()>*> idle_work_{nullptr};
   Mutex mutex_;
   CondVar none_left_;
+  CondVar idle_work_done_;
   int callers_ = 0;  // these two under mutex_
   int lent_ = 0;
   std::thread thread_;

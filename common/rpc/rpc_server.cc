@@ -1,5 +1,6 @@
 #include "common/rpc/rpc_server.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
@@ -60,6 +61,31 @@ void SetLimits(const RpcServerOptions& options, grpc::ServerBuilder* builder) {
   // A taken port is an error, not something to share.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
+
+// Has a server take no more calls and tell its callers so.  As long as it is there gRPC may tell it
+// of the end.
+class StopNotice {
+ public:
+  StopNotice(grpc::Server* server, EventLoop* loop)
+      : queue_(grpc_completion_queue_create_for_next(/*reserved=*/nullptr)) {
+    loop->RunWhenIdle(
+        [&] { grpc_server_shutdown_and_notify(server->c_server(), queue_, /*tag=*/nullptr); });
+  }
+  // The server has stopped.
+  ~StopNotice() {
+    grpc_completion_queue_shutdown(queue_);
+    const gpr_timespec never = gpr_inf_future(GPR_CLOCK_MONOTONIC);
+    while (grpc_completion_queue_next(queue_, never, /*reserved=*/nullptr).type !=
+           GRPC_QUEUE_SHUTDOWN) {
+    }
+    grpc_completion_queue_destroy(queue_);
+  }
+  StopNotice(const StopNotice&) = delete;
+  StopNotice& operator=(const StopNotice&) = delete;
+
+ private:
+  grpc_completion_queue* const queue_;
+};
 
 }  // namespace
 
@@ -164,8 +190,10 @@ void RpcServer::Stop(absl::Duration delay, absl::Duration timeout) {
   }
   // Nobody was sent to a server that never was SERVING: one that failed to start just ends.
   if (ever_served) clock_->SleepUntil(clock_->Now() + delay);
-  for (RpcService* const service : Services()) service->AcceptLast(loop_.get());
   loop_->Close();
+  // In the thread that reads, and asks for the next call: no call is on its way between the two, of
+  // which gRPC would say that it was cancelled, and nothing is asked that would not be answered.
+  const StopNotice notice(server_.get(), loop_.get());
   server_->Shutdown(std::chrono::system_clock::now() + absl::ToChronoMicroseconds(timeout));
   server_->Wait();
   loop_->AwaitLastCaller();

@@ -233,28 +233,16 @@ void RpcService::Accept(EventLoop* loop) {
   for (const StreamMethod& method : streams_) AcceptNext(method, loop);
 }
 
-void RpcService::AcceptLast(EventLoop* loop) {
-  // Beyond any that come within the milliseconds until the server has told its callers.
-  constexpr int kLast = 256;
-  for (const UnaryMethod& method : unaries_) {
-    for (int i = 0; i < kLast; ++i) AcceptNext(method, loop);
-  }
-}
-
 void RpcService::AcceptNext(const UnaryMethod& method, EventLoop* loop) {
-  loop->IfOpen([&] {
-    auto* const call = new UnaryCall(this, method, loop);  // deletes itself
-    call->AwaitCaller();
-  });
+  auto* const call = new UnaryCall(this, method, loop);  // deletes itself
+  call->AwaitCaller();
 }
 
 void RpcService::AcceptNext(const StreamMethod& method, EventLoop* loop) {
-  loop->IfOpen([&] {
-    RpcStream* const stream = method.make().release();  // deletes itself
-    stream->AwaitCaller(loop, [this, &method, loop] { AcceptNext(method, loop); });
-    RequestAsyncBidiStreaming(method.index, &stream->context_, &stream->call_, loop->queue(),
-                              loop->queue(), TagOf(&stream->open_));
-  });
+  RpcStream* const stream = method.make().release();  // deletes itself
+  stream->AwaitCaller(loop, [this, &method, loop] { AcceptNext(method, loop); });
+  RequestAsyncBidiStreaming(method.index, &stream->context_, &stream->call_, loop->queue(),
+                            loop->queue(), TagOf(&stream->open_));
 }
 
 }  // namespace sightline

@@ -92,9 +92,6 @@ class RpcService : public grpc::Service {
 
   // Once the server has started: takes callers, of which `loop` hears, which outlives them.
   void Accept(EventLoop* loop);
-  // Before the loop closes: calls that still come until the server has told its callers that it
-  // stops are taken, too.
-  void AcceptLast(EventLoop* loop);
 
  protected:
   // `full_name` is the generated `service_full_name()`.  `calls` must outlive this.
