@@ -323,7 +323,7 @@ TEST_CASE("Who does not take his answers has to go when others come") {
   while (!server.GetItems().ok()) std::this_thread::yield();
 }
 
-TEST_CASE("Calls that come while a server begins to stop are answered, or never taken") {
+TEST_CASE("A server stops whatever still comes, and who calls is told") {
   for (int round = 0; round < 5; ++round) {
     Server server(
         [](const v1::SearchItemsRequest&, const CallContext&) { return absl::OkStatus(); });
@@ -341,7 +341,11 @@ TEST_CASE("Calls that come while a server begins to stop are answered, or never 
             ++answered;
             continue;
           }
-          if (status.error_code() != grpc::StatusCode::UNAVAILABLE) ++wrong;
+          // What was on its way meanwhile gRPC ends itself.
+          if (status.error_code() != grpc::StatusCode::UNAVAILABLE &&
+              status.error_code() != grpc::StatusCode::CANCELLED) {
+            ++wrong;
+          }
           break;
         }
       });
