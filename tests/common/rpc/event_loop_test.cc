@@ -318,7 +318,7 @@ TEST_CASE("Who does not take his answers has to go when others come") {
   options.default_deadline = absl::Milliseconds(1);  // and a second to take an answer
   Server server([](const v1::SearchItemsRequest&, const CallContext&) { return absl::OkStatus(); },
                 options);
-  const Miser miser(server.server.port(), 17);
+  const Miser miser(server.server.port(), 100);
   while (!absl::IsResourceExhausted(server.GetItems())) std::this_thread::yield();
   while (!server.GetItems().ok()) std::this_thread::yield();
 }
