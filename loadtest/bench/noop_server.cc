@@ -40,8 +40,8 @@ v1::SearchItemsResponse TheAnswer() {
   return answer;
 }
 
-// By callbacks, whose threads sleep when a second brings none (common/clients/unary_call.h): for loads
-// of some calls a second and more, of which none waits.
+// By callbacks, whose threads sleep when a second brings none (common/clients/unary_call.h): for
+// loads of some calls a second and more, of which none waits.
 class NoopSearch final : public v1::Search::CallbackService {
  public:
   grpc::ServerUnaryReactor* SearchItems(grpc::CallbackServerContext* context,
