@@ -259,7 +259,7 @@ class Miser {
     for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
              {":method", "POST"},
              {":scheme", "http"},
-             {":path", "/sightline.v1.Search/GetItems"},
+             {":path", "/sightline.v1.Search/SearchItems"},
              {":authority", "here"},
              {"te", "trailers"},
              {"content-type", "application/grpc"}}) {
@@ -293,34 +293,39 @@ class Miser {
   const int socket_;
 };
 
+// Of a server: the places that it has, and more calls than those.
+constexpr int kMaxCalls = 64;
+constexpr int kPlaces = kMaxCalls + 16;
+constexpr int kMany = 3 * kPlaces;
+
 TEST_CASE("Who does not take his answers gets so many, and no more when he has gone") {
   RpcServerOptions options;
-  options.max_concurrent_calls = 1;
-  std::atomic<int> served{0};
+  options.max_concurrent_calls = kMaxCalls;
+  std::atomic<int> answered{0};
   Server server(
-      [&](const v1::SearchItemsRequest&, const CallContext&) {
-        ++served;
+      [&](const v1::SearchItemsRequest& request, const CallContext&) {
+        if (request.query().text().empty()) ++answered;
         return absl::OkStatus();
       },
       options);
   {
-    const Miser miser(server.server.port(), 100);
-    while (!absl::IsResourceExhausted(server.GetItems())) std::this_thread::yield();
-    CHECK(absl::IsResourceExhausted(server.Search("")));
-    CHECK(served < 50);
+    const Miser miser(server.server.port(), kMany);
+    while (!absl::IsResourceExhausted(server.Search("probe"))) std::this_thread::yield();
+    CHECK(answered <= kPlaces);
+    CHECK(server.server.gate()->in_flight() == 0);
   }
-  while (!server.Search("").ok()) std::this_thread::yield();
+  while (!server.Search("probe").ok()) std::this_thread::yield();
 }
 
 TEST_CASE("Who does not take his answers has to go when others come") {
   RpcServerOptions options;
-  options.max_concurrent_calls = 1;
-  options.default_deadline = absl::Milliseconds(1);  // and a second to take an answer
+  options.max_concurrent_calls = kMaxCalls;
+  options.default_deadline = absl::Milliseconds(20);  // and a second to take an answer
   Server server([](const v1::SearchItemsRequest&, const CallContext&) { return absl::OkStatus(); },
                 options);
-  const Miser miser(server.server.port(), 100);
-  while (!absl::IsResourceExhausted(server.GetItems())) std::this_thread::yield();
-  while (!server.GetItems().ok()) std::this_thread::yield();
+  const Miser miser(server.server.port(), kMany);
+  while (!absl::IsResourceExhausted(server.Search("probe"))) std::this_thread::yield();
+  while (!server.Search("probe").ok()) std::this_thread::yield();
 }
 
 TEST_CASE("A server stops whatever still comes, and who calls is told") {
