@@ -234,7 +234,8 @@ absl::Status AllPlacesTaken() {
 }
 
 absl::Status AwaitInThread(const std::function<absl::Status()>& work) {
-  if (Fiber::Current() == nullptr) return work();
+  EventLoop* const loop = Fiber::Current() == nullptr ? nullptr : EventLoop::Current();
+  if (loop == nullptr) return work();
   struct Result {
     Mutex mutex;
     CondVar done;
@@ -257,7 +258,7 @@ absl::Status AwaitInThread(const std::function<absl::Status()>& work) {
     result.thrown = std::move(thrown);
     result.done.NotifyAll();
   };
-  if (!EventLoop::Current()->RunInThread(run)) return AllPlacesTaken();
+  if (!loop->RunInThread(run)) return AllPlacesTaken();
   MutexLock lock(result.mutex);
   while (!result.is_done) result.done.Wait(result.mutex);
   if (result.thrown != nullptr) std::rethrow_exception(result.thrown);

@@ -25,6 +25,7 @@
 #include <list>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -158,12 +159,13 @@ class EventLoop {
   const LoopMetrics metrics_;
   HandlerThreads threads_;
   Alarm alarm_;
-  FiberScheduler* fibers_ = nullptr;  // of Serve; this and the next for its thread alone
-  SteadyClock::time_point idle_work_since_;
+  // These are for the loop's thread alone.
+  FiberScheduler* fibers_ = nullptr;  // of Serve
   std::list<Occupant*> occupants_;
   int helpers_ = 0;
-  SteadyClock::time_point evicted_at_;  // last
-  SteadyClock::time_point idle_at_;     // last
+  SteadyClock::time_point evicted_at_, idle_at_;  // last
+  SteadyClock::time_point idle_work_since_;       // not run yet; zero: there was none
+
   std::atomic<const std::function<void()>*> idle_work_{nullptr};
   Mutex mutex_;
   CondVar none_left_;
@@ -177,8 +179,9 @@ class EventLoop {
 // That all places of a server are taken, or its threads: ResourceExhausted (SERVER_BUSY).
 absl::Status AllPlacesTaken();
 
-// Runs `work` in a thread of the loop's, where this is a fiber, and waits for it; elsewhere runs it
-// here.  What it throws is thrown here.  AllPlacesTaken, without running it, if there is no thread.
+// Runs `work` in a thread of the loop's, where this is a fiber of one, and waits for it; elsewhere
+// runs it here.  What it throws is thrown here.  AllPlacesTaken, without running it, if there is no
+// thread.
 absl::Status AwaitInThread(const std::function<absl::Status()>& work);
 
 }  // namespace sightline
