@@ -164,10 +164,10 @@ bool SearchEngine::IsBrief(const SearchShardRequest& request) const {
   const absl::StatusOr<FoundShard> found = FindShard(request.target, request.shard);
   if (!found.ok()) return true;
   const SearchableShard& shard = *found->shard;
+  if (!CheckRequest(request, *shard.index, options_.max_queries).ok()) return true;  // a refusal
   // To look tags up takes time in proportion to the shard.
   if (!request.filter.empty() || shard.vectors->rows_on_disk() != nullptr) return false;
   const int64_t queries = request.queries.rows();
-  if (request.top_k < 1 || request.top_k > kMostBriefHits || queries > kMostBriefHits) return false;
   if (queries * request.top_k > kMostBriefHits) return false;
   if (shard.device.has_value()) return true;  // it is its thread that computes
   const ShardSearchPlan plan =
@@ -175,8 +175,7 @@ bool SearchEngine::IsBrief(const SearchShardRequest& request) const {
   if (plan.promised_seconds > 0) {
     return plan.promised_seconds * shard.pace->factor() <= absl::ToDoubleSeconds(kBrief);
   }
-  return shard.index->size() <=
-         kMostBriefNumbers / std::max<int64_t>(1, queries * shard.index->dimension());
+  return shard.index->size() <= kMostBriefNumbers / (queries * shard.index->dimension());
 }
 
 absl::StatusOr<SearchShardResponse> SearchEngine::SearchShard(const SearchShardRequest& request,

@@ -478,6 +478,8 @@ TEST_CASE(
   request = rig.Request();
   request.target.generation += "-of-others";  // a refusal is brief
   CHECK(rig.engine->IsBrief(request));
+  request = rig.Request(0);  // another refusal
+  CHECK(rig.engine->IsBrief(request));
   search_often(rig, absl::Milliseconds(30));
   CHECK_FALSE(rig.engine->IsBrief(rig.Request()));
 
