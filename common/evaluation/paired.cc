@@ -51,7 +51,7 @@ absl::StatusOr<std::vector<PairedResult>> MeasurePaired(const MeasureSpec& spec,
   for (size_t begin = 0; begin < queries.size(); begin += batch_size) {
     RETURN_IF_ERROR(call.Check("evaluation"));
     const auto batch = queries.subspan(begin, batch_size);
-    const RankRequest request = {spec.direction, batch, spec.methods, kListLength};
+    const RankRequest request = {spec.direction, batch, spec.methods, spec.list_length};
     ASSIGN_OR_RETURN(const Rankings expected, reference->Rank(request, call));
     ASSIGN_OR_RETURN(const Rankings actual, other->Rank(request, call));
     for (size_t q = 0; q < batch.size(); ++q) {

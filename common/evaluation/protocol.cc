@@ -8,30 +8,45 @@
 #include "absl/strings/str_join.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
+#include "common/evaluation/query_measures.h"
 
 namespace sightline {
 namespace {
 
-// Ranks of the first relevant hit: [method][query].
-absl::StatusOr<std::vector<std::vector<int>>> RankAll(const MeasureSpec& spec,
-                                                      const Relevance& relevance, Ranker* ranker,
-                                                      Progress* progress, const CallContext& call) {
-  std::vector<std::vector<int>> ranks(spec.methods.size());
+// What a method's lists are worth, so far summed over queries.
+struct Found {
+  std::vector<int> ranks;
+  double average_precision = 0;
+  double ndcg = 0;
+
+  void Add(const std::vector<int>& places, int64_t relevant) {
+    ranks.push_back(places.empty() ? 0 : places.front());
+    average_precision += AveragePrecisionOfList(places, relevant);
+    ndcg += NdcgOfList(places, relevant, kNdcgCutoff);
+  }
+};
+
+// One for each method.
+absl::StatusOr<std::vector<Found>> RankAll(const MeasureSpec& spec, const Relevance& relevance,
+                                           Ranker* ranker, Progress* progress,
+                                           const CallContext& call) {
+  std::vector<Found> found(spec.methods.size());
   const absl::Span<const EvaluationQuery> queries = spec.queries;
   const auto batch_size = static_cast<size_t>(std::max(ranker->batch_size(), 1));
   for (size_t begin = 0; begin < queries.size(); begin += batch_size) {
     RETURN_IF_ERROR(call.Check("evaluation"));
     const auto batch = queries.subspan(begin, batch_size);
     ASSIGN_OR_RETURN(const Rankings rankings,
-                     ranker->Rank({spec.direction, batch, spec.methods, kListLength}, call));
+                     ranker->Rank({spec.direction, batch, spec.methods, spec.list_length}, call));
     for (size_t q = 0; q < batch.size(); ++q) {
+      const int64_t relevant = relevance.RelevantCount(spec.direction, batch[q]);
       for (size_t m = 0; m < spec.methods.size(); ++m) {
-        ranks[m].push_back(FirstRelevant(spec.direction, relevance, batch[q], rankings[q][m]));
+        found[m].Add(RelevantPlaces(spec.direction, relevance, batch[q], rankings[q][m]), relevant);
       }
     }
     if (progress != nullptr) progress->Advance(static_cast<int64_t>(batch.size()));
   }
-  return ranks;
+  return found;
 }
 
 constexpr int kCutoffs = static_cast<int>(kRecallCutoffs.size());
@@ -95,10 +110,19 @@ bool IsBetter(const Choice& a, const Choice& b) {
 
 int FirstRelevant(Direction direction, const Relevance& relevance, const EvaluationQuery& query,
                   absl::Span<const Hit> hits) {
+  const std::vector<int> places = RelevantPlaces(direction, relevance, query, hits);
+  return places.empty() ? 0 : places.front();
+}
+
+std::vector<int> RelevantPlaces(Direction direction, const Relevance& relevance,
+                                const EvaluationQuery& query, absl::Span<const Hit> hits) {
+  std::vector<int> places;
   for (size_t i = 0; i < hits.size(); ++i) {
-    if (relevance.IsRelevant(direction, query, hits[i].item_id)) return static_cast<int>(i + 1);
+    if (relevance.IsRelevant(direction, query, hits[i].item_id)) {
+      places.push_back(static_cast<int>(i + 1));
+    }
   }
-  return 0;
+  return places;
 }
 
 std::string QueriesSha256(absl::Span<const EvaluationQuery> queries) {
@@ -133,17 +157,21 @@ const MethodResult* Measurement::Find(const Method& method) const {
 absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& relevance,
                                     Ranker* ranker, ComputePool* pool, Progress* progress,
                                     const CallContext& call) {
-  ASSIGN_OR_RETURN(auto ranks, RankAll(spec, relevance, ranker, progress, call));
+  ASSIGN_OR_RETURN(std::vector<Found> found, RankAll(spec, relevance, ranker, progress, call));
   std::vector<RankPair> pairs;
-  for (size_t m = 1; m < ranks.size(); ++m) pairs.push_back({ranks[m], ranks[0]});
+  for (size_t m = 1; m < found.size(); ++m) pairs.push_back({found[m].ranks, found[0].ranks});
   const std::vector<Gain> gains = GainsOf(pairs, spec.queries, spec.bootstrap, pool);
   Measurement measurement{spec.direction, spec.split, {}, QueriesSha256(spec.queries)};
   for (size_t m = 0; m < spec.methods.size(); ++m) {
     MethodResult& result = measurement.results.emplace_back();
     result.method = spec.methods[m];
-    result.metrics = Summarize(ranks[m]);
+    result.metrics = Summarize(found[m].ranks);
+    if (result.metrics.query_count > 0) {
+      result.map = found[m].average_precision / static_cast<double>(result.metrics.query_count);
+      result.ndcg = found[m].ndcg / static_cast<double>(result.metrics.query_count);
+    }
     if (m > 0) result.gain = gains[m - 1];
-    result.ranks = std::move(ranks[m]);
+    result.ranks = std::move(found[m].ranks);
   }
   return measurement;
 }

@@ -24,12 +24,20 @@
 
 namespace sightline {
 
-// Hits of a list that are looked at: MRR is MRR@50.
+// Hits of a list that are looked at, where nothing else is asked for: MRR and MAP are MRR@50 and
+// MAP@50.
 inline constexpr int kListLength = 50;
+// Every recall has to be told by it.
+inline constexpr int kMinListLength = kRecallCutoffs.back();
+inline constexpr int kNdcgCutoff = 10;
 
 // Rank of the first hit that is right for `query`, from 1; 0 if none is.
 int FirstRelevant(Direction direction, const Relevance& relevance, const EvaluationQuery& query,
                   absl::Span<const Hit> hits);
+
+// Ranks of all hits that are right for it, in ascending order.
+std::vector<int> RelevantPlaces(Direction direction, const Relevance& relevance,
+                                const EvaluationQuery& query, absl::Span<const Hit> hits);
 
 // Of their pictures, texts and what they look for, in order: equal for the same questions with the
 // same right answers alone.
@@ -41,6 +49,7 @@ struct MeasureSpec {
   std::vector<EvaluationQuery> queries;
   // The first is retrieval alone, which the others are compared with.
   std::vector<Method> methods = {Method()};
+  int list_length = kListLength;  // kMinListLength to limits::kMaxHits
   BootstrapOptions bootstrap;
 };
 
@@ -73,6 +82,9 @@ struct EarlierGain {
 struct MethodResult {
   Method method;
   RetrievalMetrics metrics;
+  // Means of AveragePrecisionOfList and NdcgOfList, this at kNdcgCutoff.
+  double map = 0;
+  double ndcg = 0;
   absl::optional<Gain> gain;  // over retrieval alone, which has none
   std::vector<int> ranks;     // as FirstRelevant, in the order of the queries
   std::vector<EarlierGain> over_earlier;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 
 namespace sightline {
 namespace {
@@ -56,6 +55,12 @@ double ExpectedAveragePrecision(absl::Span<const TieGroup> groups) {
   return sum / static_cast<double>(before);
 }
 
+double IdealDcg(int64_t relevant, int64_t cutoff) {
+  double ideal = 0;
+  for (int64_t rank = 1; rank <= std::min(relevant, cutoff); ++rank) ideal += Gain(rank);
+  return ideal;
+}
+
 double ExpectedNdcg(absl::Span<const TieGroup> groups, int64_t cutoff) {
   double sum = 0;
   int64_t relevant = 0;
@@ -66,9 +71,7 @@ double ExpectedNdcg(absl::Span<const TieGroup> groups, int64_t cutoff) {
     sum += Ratio(group.relevant, group.tied) * gains;
     relevant += group.relevant;
   }
-  double ideal = 0;
-  for (int64_t rank = 1; rank <= std::min(relevant, cutoff); ++rank) ideal += Gain(rank);
-  return sum / ideal;
+  return sum / IdealDcg(relevant, cutoff);
 }
 
 }  // namespace
@@ -89,6 +92,18 @@ QueryMeasures MeasureQuery(absl::Span<const TieGroup> groups, int ndcg_cutoff) {
   measures[kNdcg] = ExpectedNdcg(groups, ndcg_cutoff);
   measures[kRank] = static_cast<double>(best.above) + Ratio(best.tied + 1, best.relevant + 1);
   return measures;
+}
+
+double AveragePrecisionOfList(absl::Span<const int> places, int64_t relevant) {
+  double sum = 0;
+  for (size_t i = 0; i < places.size(); ++i) sum += Ratio(static_cast<int64_t>(i + 1), places[i]);
+  return sum / static_cast<double>(relevant);
+}
+
+double NdcgOfList(absl::Span<const int> places, int64_t relevant, int cutoff) {
+  double sum = 0;
+  for (const int place : places) sum += place <= cutoff ? Gain(place) : 0;
+  return sum / IdealDcg(relevant, cutoff);
 }
 
 }  // namespace sightline

@@ -7,6 +7,7 @@
 #define SIGHTLINE_COMMON_EVALUATION_QUERY_MEASURES_H_
 
 #include <array>
+#include <cstdint>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -38,6 +39,12 @@ absl::string_view MeasureName(int measure);
 
 // Of a query with the groups of RankRelevant, at least one; `ndcg_cutoff` >= 1.
 QueryMeasures MeasureQuery(absl::Span<const TieGroup> groups, int ndcg_cutoff);
+
+// The same of a list that may end before all of the `relevant` candidates have come, at least one:
+// `places` are those that are in it, from 1, in ascending order.  Whatever is behind it counts as
+// never found.
+double AveragePrecisionOfList(absl::Span<const int> places, int64_t relevant);
+double NdcgOfList(absl::Span<const int> places, int64_t relevant, int cutoff);
 
 }  // namespace sightline
 

@@ -51,7 +51,9 @@ absl::StatusOr<Relevance> Relevance::Build(absl::Span<const ItemRecord> captions
     if (id.language != language) continue;
     const int next = static_cast<int>(keys.size());
     const int key = keys.emplace(KeyText(rule, id.image_id, item.caption), next).first->second;
-    relevance.caption_keys_.emplace(item.item_id, key);
+    relevance.counts_.resize(keys.size());
+    if (relevance.caption_keys_.emplace(item.item_id, key).second)
+      ++relevance.counts_[key].captions;
     Image& image = relevance.images_[id.image_id];
     image.keys.push_back(key);
     image.asking.push_back({id.n, item.caption, key});
@@ -59,6 +61,7 @@ absl::StatusOr<Relevance> Relevance::Build(absl::Span<const ItemRecord> captions
   for (auto& [id, image] : relevance.images_) {
     std::sort(image.keys.begin(), image.keys.end());
     image.keys.erase(std::unique(image.keys.begin(), image.keys.end()), image.keys.end());
+    for (const int key : image.keys) ++relevance.counts_[key].images;
     std::sort(image.asking.begin(), image.asking.end(),
               [](const Caption& a, const Caption& b) { return a.n < b.n; });
     if (rule == RelevanceRule::kSameWords) image.asking.resize(1);
@@ -100,6 +103,13 @@ bool Relevance::IsRelevant(Direction direction, const EvaluationQuery& query,
   const auto caption = caption_keys_.find(hit_id);
   return caption != caption_keys_.end() &&
          std::binary_search(query.keys.begin(), query.keys.end(), caption->second);
+}
+
+int64_t Relevance::RelevantCount(Direction direction, const EvaluationQuery& query) const {
+  if (direction == Direction::kTextToImage) return counts_[query.keys.front()].images;
+  int64_t captions = 0;
+  for (const int key : query.keys) captions += counts_[key].captions;
+  return captions;
 }
 
 }  // namespace sightline

@@ -16,6 +16,7 @@
 #ifndef SIGHTLINE_COMMON_EVALUATION_RELEVANCE_H_
 #define SIGHTLINE_COMMON_EVALUATION_RELEVANCE_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -63,6 +64,9 @@ class Relevance {
   bool IsRelevant(Direction direction, const EvaluationQuery& query,
                   const std::string& hit_id) const;
 
+  // How many items are right for `query`, one of Queries, at least one.
+  int64_t RelevantCount(Direction direction, const EvaluationQuery& query) const;
+
  private:
   struct Caption {
     int n = 0;
@@ -74,12 +78,19 @@ class Relevance {
     std::vector<int> keys;        // of all its captions, sorted, each once
   };
 
+  // How many items have the key.
+  struct KeyCounts {
+    int64_t images = 0;
+    int64_t captions = 0;
+  };
+
   // The key of a caption of `image_id`; of captions that are the same, or of one picture, one.
   static std::string KeyText(RelevanceRule rule, const std::string& image_id,
                              const std::string& caption);
 
   std::map<std::string, Image> images_;
   std::unordered_map<std::string, int> caption_keys_;  // by caption id
+  std::vector<KeyCounts> counts_;                      // by key
 };
 
 }  // namespace sightline

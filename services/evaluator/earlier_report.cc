@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/base/status_within.h"
 #include "services/evaluator/report.h"
@@ -40,13 +41,13 @@ absl::StatusOr<int64_t> CountAt(const Json& object, const char* key) {
   return static_cast<int64_t>(count);
 }
 
-absl::StatusOr<std::vector<int>> RanksOf(const Json& method, int64_t count) {
+absl::StatusOr<std::vector<int>> RanksOf(const Json& method, int64_t count, int list_length) {
   ASSIGN_OR_RETURN(const std::string text, TextAt(method, "ranks"));
   std::vector<int> ranks;
   for (const absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
     int rank = -1;
-    if (!absl::SimpleAtoi(word, &rank) || rank < 0 || rank > kListLength) {
-      return IsNo("ranks", absl::StrCat("list of ranks from 0 to ", kListLength));
+    if (!absl::SimpleAtoi(word, &rank) || rank < 0 || rank > list_length) {
+      return IsNo("ranks", absl::StrCat("list of ranks from 0 to ", list_length));
     }
     ranks.push_back(rank);
   }
@@ -55,7 +56,7 @@ absl::StatusOr<std::vector<int>> RanksOf(const Json& method, int64_t count) {
       absl::StrCat("\"ranks\" has ", ranks.size(), " of ", count, " queries"));
 }
 
-absl::StatusOr<EarlierMethod> ParseMethod(const Json& json, int64_t count) {
+absl::StatusOr<EarlierMethod> ParseMethod(const Json& json, int64_t count, int list_length) {
   if (!json.is_object()) return IsNo("methods", "list of objects");
   EarlierMethod method;
   ASSIGN_OR_RETURN(method.name, TextAt(json, "name"));
@@ -63,7 +64,7 @@ absl::StatusOr<EarlierMethod> ParseMethod(const Json& json, int64_t count) {
   const auto declared = json.find("declared");
   if (declared == json.end() || !declared->is_boolean()) return IsNo("declared", "true or false");
   method.declared = declared->get<bool>();
-  ASSIGN_OR_RETURN(method.ranks, Within(method.name, RanksOf(json, count)));
+  ASSIGN_OR_RETURN(method.ranks, Within(method.name, RanksOf(json, count, list_length)));
   return method;
 }
 
@@ -74,7 +75,7 @@ const EarlierMethod* Find(const EarlierResults& earlier, absl::string_view name,
   return nullptr;
 }
 
-absl::StatusOr<EarlierResults> ParseResults(const Json& json) {
+absl::StatusOr<EarlierResults> ParseResults(const Json& json, int list_length) {
   if (!json.is_object()) return IsNo("results", "list of objects");
   EarlierResults results;
   ASSIGN_OR_RETURN(results.direction, TextAt(json, "direction"));
@@ -84,7 +85,7 @@ absl::StatusOr<EarlierResults> ParseResults(const Json& json) {
   ASSIGN_OR_RETURN(results.pool_size, CountAt(json, "pool_size"));
   ASSIGN_OR_RETURN(const Json* const methods, ListAt(json, "methods"));
   for (const Json& one : *methods) {
-    ASSIGN_OR_RETURN(EarlierMethod method, ParseMethod(one, results.query_count));
+    ASSIGN_OR_RETURN(EarlierMethod method, ParseMethod(one, results.query_count, list_length));
     if (Find(results, method.name, method.depth) != nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat(method.name, " at depth ", method.depth, " stands there twice"));
@@ -151,11 +152,13 @@ absl::StatusOr<EarlierReport> ParseEarlierReport(absl::string_view text) {
   EarlierReport report;
   ASSIGN_OR_RETURN(report.captions, TextAt(*settings, "captions"));
   ASSIGN_OR_RETURN(report.language, TextAt(*settings, "language"));
+  ASSIGN_OR_RETURN(const int64_t length, CountAt(*settings, "list_length"));
+  report.list_length = static_cast<int>(std::min<int64_t>(length, limits::kMaxHits));
   ASSIGN_OR_RETURN(const Json* const list, ListAt(json, "results"));
   for (const Json& one : *list) {
-    ASSIGN_OR_RETURN(
-        EarlierResults results,
-        Within(absl::StrCat("results[", report.results.size(), "]"), ParseResults(one)));
+    ASSIGN_OR_RETURN(EarlierResults results,
+                     Within(absl::StrCat("results[", report.results.size(), "]"),
+                            ParseResults(one, report.list_length)));
     if (Find(report, results.direction, results.split) != nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat(results.direction, ", ", results.split, " stands there twice"));
@@ -183,6 +186,9 @@ absl::StatusOr<const EarlierResults*> FindEarlier(const EarlierReport& earlier,
         asked, ": ", what, " then ", then, " and now ", now, "; only what is the same compares"));
   };
   if (earlier.captions != captions) return differs("--captions was", earlier.captions, captions);
+  if (earlier.list_length != spec.list_length) {
+    return differs("--list was", earlier.list_length, spec.list_length);
+  }
   if (earlier.language != language) return differs("--language was", earlier.language, language);
   if (found->pool_size != pool_size) {
     return differs("items to be found were", found->pool_size, pool_size);

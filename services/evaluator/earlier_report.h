@@ -39,6 +39,7 @@ struct EarlierResults {
 struct EarlierReport {
   std::string captions;  // which ask: "first", "all"
   std::string language;
+  int list_length = 0;
   std::vector<EarlierResults> results;  // no two of one direction and split
 };
 

@@ -35,6 +35,7 @@ struct MeasureFlags {
   std::string lambdas = "0.1,0.3,0.5,0.7,0.9";
   std::string json;
   int64_t limit = 0;  // all
+  int64_t list_length = kListLength;
   BootstrapOptions bootstrap;
   bool all = false;
   bool choose = false;
@@ -69,6 +70,8 @@ struct MeasureFlags {
         &against);
     flags->String("json", "FILE", "write everything there, too", &json);
     flags->Int("limit", "queries of each split, evenly spread; default: all", 1, 1 << 30, &limit);
+    flags->Int("list", "hits of each list that are looked at; default 50", kMinListLength,
+               limits::kMaxHits, &list_length);
     flags->Int("resamples", "of the bootstrap; default 10000", 100, 1000000, &bootstrap.resamples);
     flags->Int("seed", "of the bootstrap; default 1", 0, int64_t{1} << 53, &bootstrap.seed);
     fleet.Define(flags, "measure the fleet behind this router, not this process");
@@ -237,6 +240,7 @@ class MeasureRun {
     report.language = flags_.store.options.language;
     report.every_caption = flags_.store.every_caption();
     report.depths = plan_.depths;
+    report.list_length = static_cast<int>(flags_.list_length);
     report.limit = flags_.limit;
     report.bootstrap = flags_.bootstrap;
     return report;
@@ -265,6 +269,7 @@ class MeasureRun {
     }
     spec.queries = Sample(std::move(spec.queries), flags_.limit);
     spec.methods = MethodsFor(plan_, *opened_.store, direction);
+    spec.list_length = static_cast<int>(flags_.list_length);
     spec.bootstrap = flags_.bootstrap;
     return spec;
   }

@@ -34,6 +34,7 @@ struct MeasureReport {
   std::string language;
   bool every_caption = false;  // is a query, as the papers count; both directions have a mean then
   std::vector<int> depths;
+  int list_length = kListLength;
   int64_t limit = 0;  // queries of each split; 0: all
   BootstrapOptions bootstrap;
   std::vector<Measurement> measurements;

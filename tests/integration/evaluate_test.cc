@@ -201,9 +201,9 @@ TEST_CASE(
   Fleet fleet(Store(), TestLaunch(), options);
   const auto measured = [&](const std::string& name, const std::vector<std::string>& more) {
     const std::string path = Dir().File(name);
-    std::vector<std::string> args = {"measure",     "--store",  Store().path, "--captions", "all",
-                                     "--all",       "--depths", "10,20",      "--lambdas",  "0.5",
-                                     "--resamples", "200",      "--json",     path};
+    std::vector<std::string> args = {
+        "measure",   "--store", Store().path,  "--captions", "all",    "--all", "--depths", "10,20",
+        "--lambdas", "0.5",     "--resamples", "200",        "--list", "400",   "--json",   path};
     args.insert(args.end(), more.begin(), more.end());
     std::ostringstream out, err;
     const int status = RunEvaluator(args, {out, err});
@@ -214,6 +214,8 @@ TEST_CASE(
   const nlohmann::json in_process = measured("own.json", {"--deterministic"});
   const nlohmann::json live = measured("fleet.json", {"--router", fleet.router().address()});
   REQUIRE(in_process["both_directions"][0]["methods"].size() == 7);
+  // Lists have all items, so every rank is known.
+  REQUIRE(live["results"][1]["methods"][6]["mean_rank"].get<double>() > 1);
   // No answer has another digit.
   const std::string differences = Dir().File("differences.jsonl");
   const Ran compared =

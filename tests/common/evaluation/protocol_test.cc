@@ -1,6 +1,7 @@
 #include "common/evaluation/protocol.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -92,6 +93,43 @@ TEST_CASE("every method is measured over all queries and compared with retrieval
   REQUIRE(better.ranks == std::vector<int>{1, 1, 1, 0, 1, 1, 1, 1});
 }
 
+TEST_CASE("average precision and NDCG are of all that is right, found or not") {
+  // One picture of each of three: its two captions, one a word of another's, and one behind the
+  // end.
+  std::vector<ItemRecord> captions;
+  for (const char* id : {"a#en-1", "a#en-2", "b#en-1", "b#en-2", "c#en-1", "c#en-2"}) {
+    captions.push_back({id, id});
+  }
+  const Relevance relevance = *Relevance::Build(captions, "en", RelevanceRule::kOwn);
+  class Lists : public Ranker {
+   public:
+    int batch_size() const override { return 2; }
+    absl::StatusOr<Rankings> Rank(const RankRequest& request, const CallContext&) override {
+      REQUIRE(request.list_length == 20);
+      Rankings rankings;
+      for (const EvaluationQuery& query : request.queries) {
+        std::vector<Hit> hits(20);
+        if (query.item_id == "a") hits[0].item_id = "a#en-2", hits[3].item_id = "a#en-1";
+        if (query.item_id == "b") hits[1].item_id = "b#en-1";
+        rankings.push_back({hits});
+      }
+      return rankings;
+    }
+  } ranker;
+  MeasureSpec spec;
+  spec.direction = Direction::kImageToText;
+  spec.queries = relevance.Queries(spec.direction);
+  spec.list_length = 20;
+  ComputePool pool(1);
+  const auto measured = Measure(spec, relevance, &ranker, &pool, nullptr, CallContext::Unbounded());
+  REQUIRE(measured.ok());
+  const MethodResult& result = measured->results[0];
+  REQUIRE(result.ranks == std::vector<int>{1, 2, 0});
+  REQUIRE(result.map == Approx(((1 + 2.0 / 4) / 2 + (1.0 / 2) / 2 + 0) / 3));
+  const double third = 1 / std::log2(3.0), fifth = 1 / std::log2(5.0);
+  REQUIRE(result.ndcg == Approx(((1 + fifth) / (1 + third) + third / (1 + third)) / 3));
+}
+
 TEST_CASE("a gain is told at every cutoff, of each pair of methods") {
   const std::vector<EvaluationQuery> queries =
       PicturesWithCaptions(4).Queries(Direction::kTextToImage);
@@ -178,15 +216,17 @@ TEST_CASE("no queries are measured as none") {
   REQUIRE(measured.ok());
   REQUIRE(measured->results[1].metrics.query_count == 0);
   REQUIRE(measured->results[1].gain->mrr.high == 0);
+  REQUIRE(measured->results[1].map == 0);
 }
 
 Measurement Measured(Direction direction,
                      std::vector<std::pair<Method, std::pair<double, double>>> results) {
   Measurement measurement;
   measurement.direction = direction;
-  measurement.results.push_back({Method(), {}, absl::nullopt});
+  measurement.results.emplace_back();  // retrieval alone
   for (const auto& [method, values] : results) {
-    MethodResult result{method, {}, absl::nullopt};
+    MethodResult result;
+    result.method = method;
     result.metrics.recall[0] = values.first;
     result.metrics.mrr = values.second;
     measurement.results.push_back(result);

@@ -1,5 +1,8 @@
 #include "common/evaluation/query_measures.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <random>
 
 #include "tests/common/evaluation/slow_measures.h"
@@ -87,6 +90,32 @@ TEST_CASE("without ties both rules say the same, digit for digit") {
   const std::vector<int> relevant = {4, 17, 30};
   REQUIRE(Fast(scores, relevant, TieRule::kExpectedRank, 10) ==
           Fast(scores, relevant, TieRule::kCandidateOrder, 10));
+}
+
+TEST_CASE("a list that has all that is relevant is measured as a whole ranking") {
+  std::mt19937 random(4);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<float> scores(1 + random() % 60);
+    std::iota(scores.rbegin(), scores.rend(), 0.0f);  // a candidate stands at its place
+    std::vector<int> relevant = SomeOf(static_cast<int>(scores.size()), random), places;
+    std::sort(relevant.begin(), relevant.end());
+    for (const int candidate : relevant) places.push_back(candidate + 1);
+    const int cutoff = 1 + random() % 15;
+    const QueryMeasures whole = Fast(scores, relevant, TieRule::kCandidateOrder, cutoff);
+    const auto count = static_cast<int64_t>(places.size());
+    REQUIRE(AveragePrecisionOfList(places, count) == Approx(whole[kAveragePrecision]));
+    REQUIRE(NdcgOfList(places, count, cutoff) == Approx(whole[kNdcg]));
+  }
+}
+
+TEST_CASE("what a list lacks counts as never found") {
+  REQUIRE(AveragePrecisionOfList({1, 4}, 5) == Approx((1 + 2.0 / 4) / 5));
+  REQUIRE(AveragePrecisionOfList({}, 2) == 0);
+  const double ideal = 1 + 1 / std::log2(3.0) + 1 / std::log2(4.0);
+  REQUIRE(NdcgOfList({3, 11}, 3, 10) == Approx(1 / std::log2(4.0) / ideal));
+  REQUIRE(NdcgOfList({3, 11}, 3, 2) == 0);
+  REQUIRE(NdcgOfList({1, 2}, 5, 2) == 1);  // no list of two could have more
+  REQUIRE(NdcgOfList({}, 1, 10) == 0);
 }
 
 TEST_CASE("infinite scores have their place") {

@@ -1,6 +1,7 @@
 #include "common/evaluation/relevance.h"
 
 #include <random>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/dataset/caption_rule.h"
@@ -65,6 +66,33 @@ TEST_CASE("as the papers count every caption asks, and its own picture alone is 
   }
   REQUIRE_FALSE(built->IsRelevant(Direction::kImageToText, images[0], "b#en-1"));
   REQUIRE_FALSE(built->IsRelevant(Direction::kImageToText, images[0], "a#de-1"));
+}
+
+TEST_CASE("as many items are said to be right as there are") {
+  const std::vector<ItemRecord> captions = {
+      {"a#en-1", "A red fish!"}, {"a#en-2", "sea"},        {"a#en-3", "Sea"},
+      {"b#en-1", "a Red  fish"}, {"c#en-2", "a red fish"}, {"c#en-1", "animal"},
+      {"d#de-1", "a red fish"},  {"e#en-1", "house"},      {"e#en-1", "house"}};
+  for (const RelevanceRule rule : {RelevanceRule::kSameWords, RelevanceRule::kOwn}) {
+    const auto relevance = Relevance::Build(captions, "en", rule);
+    REQUIRE(relevance.ok());
+    for (const Direction direction : {Direction::kTextToImage, Direction::kImageToText}) {
+      std::set<std::string> ids;
+      for (const ItemRecord& caption : captions) {
+        ids.insert(direction == Direction::kTextToImage ? ParseCaptionId(caption.item_id)->image_id
+                                                        : caption.item_id);
+      }
+      for (const EvaluationQuery& query : relevance->Queries(direction)) {
+        int64_t right = 0;
+        for (const std::string& id : ids) {
+          right += relevance->IsRelevant(direction, query, id) ? 1 : 0;
+        }
+        INFO(DirectionName(direction) << " " << query.item_id << " " << query.text);
+        REQUIRE(relevance->RelevantCount(direction, query) == right);
+        REQUIRE(right >= 1);
+      }
+    }
+  }
 }
 
 TEST_CASE("each captioned picture asks by its first caption, whatever order they come in") {

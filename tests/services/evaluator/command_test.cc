@@ -76,6 +76,8 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   REQUIRE(refused({"compare", "--store", "s", "--recall", "0.9", "--effort", "9"}, "give one"));
   REQUIRE(refused({"measure", "--store", "s", "--depths", "10,10"}, "--depths: '10'"));
   REQUIRE(refused({"measure", "--store", "s", "--depths", "0"}, "--depths: '0'"));
+  REQUIRE(refused({"measure", "--store", "s", "--list", "19"}, "--list"));
+  REQUIRE(refused({"measure", "--store", "s", "--list", "1001"}, "--list"));
   REQUIRE(refused({"measure", "--store", "s", "--depths", ""}, "--depths: ''"));
   REQUIRE(refused({"measure", "--store", "s", "--lambdas", "0.1,1.5"}, "--lambdas: '1.5'"));
   REQUIRE(refused({"measure", "--store", "s", "--lambdas", "nan"}, "--lambdas: 'nan'"));

@@ -29,7 +29,7 @@ nlohmann::json MethodOf(const char* name, int depth, bool declared, const char* 
 nlohmann::json ReportWith(bool reranks) {
   return {
       {"format_version", 3},
-      {"settings", {{"captions", "first"}, {"language", "en"}}},
+      {"settings", {{"captions", "first"}, {"language", "en"}, {"list_length", 50}}},
       {"results",
        {{{"direction", "text_to_image"},
          {"split", "train"},
@@ -115,6 +115,9 @@ TEST_CASE("other queries, pools, splits and directions are refused") {
                   "--captions was then first and now all"));
   REQUIRE(refused(FindEarlier(earlier, spec, 9, "first", "de").status(),
                   "--language was then en and now de"));
+  spec.list_length = 20;
+  REQUIRE(refused(Find(earlier, spec).status(), "--list was then 50 and now 20"));
+  spec = ThreeQueries();
   spec.split = Split::kHeldOut;
   REQUIRE(refused(Find(earlier, spec).status(), "nothing is told of text_to_image, held_out"));
   spec = ThreeQueries();
@@ -143,7 +146,7 @@ TEST_CASE("what is no such report says at which key") {
   REQUIRE(refused("{}", "\"format_version\" is no count"));
   REQUIRE(refused(R"({"format_version":2})", "\"format_version\" is 2, not 3"));
   REQUIRE(refused(R"({"format_version":3})", "\"settings\" is no object"));
-  for (const char* key : {"captions", "language"}) {
+  for (const char* key : {"captions", "language", "list_length"}) {
     nlohmann::json report = ReportWith(true);
     report["settings"].erase(key);
     REQUIRE(refused(report.dump(), key));
