@@ -19,6 +19,8 @@
 #ifndef SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_
 #define SIGHTLINE_COMMON_EVALUATION_EVALUATION_POOL_H_
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -35,12 +37,18 @@ struct EvaluationPool {
   std::vector<int> captions;  // candidates of images
   std::vector<int> image_queries;
   std::vector<int> caption_queries;
+  // By direction, candidates of which it is only known how many there are, beside those.
+  std::array<int64_t, 2> unnamed = {};
 
   const std::vector<int>& queries(Direction direction) const {
     return direction == Direction::kTextToImage ? caption_queries : image_queries;
   }
   const std::vector<int>& candidates(Direction direction) const {
     return direction == Direction::kTextToImage ? images : captions;
+  }
+  int64_t candidate_count(Direction direction) const {
+    return static_cast<int64_t>(candidates(direction).size()) +
+           unnamed[static_cast<int>(direction)];
   }
 };
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdint>
 
-#include "absl/types/optional.h"
 #include "absl/types/span.h"
 
 namespace sightline {
@@ -36,12 +35,6 @@ inline double ReciprocalRank(int rank) {
 
 // All zero for no queries.
 RetrievalMetrics Summarize(absl::Span<const int> ranks);
-
-// Of ranks as above, where the lists tell it: the mean, none if a query has no relevant hit in its
-// list; the median, between two ranks their mean, none if it lies behind the lists' ends.  None for
-// no queries.
-absl::optional<double> MeanRank(absl::Span<const int> ranks);
-absl::optional<double> MedianRank(absl::Span<const int> ranks);
 
 }  // namespace sightline
 

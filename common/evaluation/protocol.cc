@@ -8,29 +8,18 @@
 #include "absl/strings/str_join.h"
 #include "common/base/checksum.h"
 #include "common/base/status_macros.h"
-#include "common/evaluation/query_measures.h"
 
 namespace sightline {
 namespace {
 
-// What a method's lists are worth, so far summed over queries.
-struct Found {
-  std::vector<int> ranks;
-  double average_precision = 0;
-  double ndcg = 0;
-
-  void Add(const std::vector<int>& places, int64_t relevant) {
-    ranks.push_back(places.empty() ? 0 : places.front());
-    average_precision += AveragePrecisionOfList(places, relevant);
-    ndcg += NdcgOfList(places, relevant, kNdcgCutoff);
-  }
-};
+// Places of relevant hits, of one method: [query].
+using Places = std::vector<std::vector<int>>;
 
 // One for each method.
-absl::StatusOr<std::vector<Found>> RankAll(const MeasureSpec& spec, const Relevance& relevance,
-                                           Ranker* ranker, Progress* progress,
-                                           const CallContext& call) {
-  std::vector<Found> found(spec.methods.size());
+absl::StatusOr<std::vector<Places>> RankAll(const MeasureSpec& spec, const Relevance& relevance,
+                                            Ranker* ranker, Progress* progress,
+                                            const CallContext& call) {
+  std::vector<Places> places(spec.methods.size());
   const absl::Span<const EvaluationQuery> queries = spec.queries;
   const auto batch_size = static_cast<size_t>(std::max(ranker->batch_size(), 1));
   for (size_t begin = 0; begin < queries.size(); begin += batch_size) {
@@ -39,14 +28,21 @@ absl::StatusOr<std::vector<Found>> RankAll(const MeasureSpec& spec, const Releva
     ASSIGN_OR_RETURN(const Rankings rankings,
                      ranker->Rank({spec.direction, batch, spec.methods, spec.list_length}, call));
     for (size_t q = 0; q < batch.size(); ++q) {
-      const int64_t relevant = relevance.RelevantCount(spec.direction, batch[q]);
+      const int64_t all = relevance.RelevantCount(spec.direction, batch[q]);
       for (size_t m = 0; m < spec.methods.size(); ++m) {
-        found[m].Add(RelevantPlaces(spec.direction, relevance, batch[q], rankings[q][m]), relevant);
+        places[m].push_back(
+            RelevantRanks(spec.direction, relevance, batch[q], rankings[q][m], all));
       }
     }
     if (progress != nullptr) progress->Advance(static_cast<int64_t>(batch.size()));
   }
-  return found;
+  return places;
+}
+
+std::vector<int> FirstOf(const Places& places) {
+  std::vector<int> ranks;
+  for (const std::vector<int>& own : places) ranks.push_back(own.empty() ? 0 : own.front());
+  return ranks;
 }
 
 constexpr int kCutoffs = static_cast<int>(kRecallCutoffs.size());
@@ -108,21 +104,21 @@ bool IsBetter(const Choice& a, const Choice& b) {
 
 }  // namespace
 
-int FirstRelevant(Direction direction, const Relevance& relevance, const EvaluationQuery& query,
-                  absl::Span<const Hit> hits) {
-  const std::vector<int> places = RelevantPlaces(direction, relevance, query, hits);
-  return places.empty() ? 0 : places.front();
-}
-
-std::vector<int> RelevantPlaces(Direction direction, const Relevance& relevance,
-                                const EvaluationQuery& query, absl::Span<const Hit> hits) {
+std::vector<int> RelevantRanks(Direction direction, const Relevance& relevance,
+                               const EvaluationQuery& query, absl::Span<const Hit> hits,
+                               int64_t most) {
   std::vector<int> places;
-  for (size_t i = 0; i < hits.size(); ++i) {
-    if (relevance.IsRelevant(direction, query, hits[i].item_id)) {
-      places.push_back(static_cast<int>(i + 1));
-    }
+  for (size_t i = 0; i < hits.size() && static_cast<int64_t>(places.size()) < most; ++i) {
+    if (!relevance.IsRelevant(direction, query, hits[i].item_id)) continue;
+    places.push_back(static_cast<int>(i + 1));
   }
   return places;
+}
+
+int FirstRelevant(Direction direction, const Relevance& relevance, const EvaluationQuery& query,
+                  absl::Span<const Hit> hits) {
+  const std::vector<int> first = RelevantRanks(direction, relevance, query, hits, /*most=*/1);
+  return first.empty() ? 0 : first.front();
 }
 
 std::string QueriesSha256(absl::Span<const EvaluationQuery> queries) {
@@ -157,21 +153,20 @@ const MethodResult* Measurement::Find(const Method& method) const {
 absl::StatusOr<Measurement> Measure(const MeasureSpec& spec, const Relevance& relevance,
                                     Ranker* ranker, ComputePool* pool, Progress* progress,
                                     const CallContext& call) {
-  ASSIGN_OR_RETURN(std::vector<Found> found, RankAll(spec, relevance, ranker, progress, call));
+  ASSIGN_OR_RETURN(std::vector<Places> places, RankAll(spec, relevance, ranker, progress, call));
+  std::vector<std::vector<int>> ranks;
+  for (const Places& own : places) ranks.push_back(FirstOf(own));
   std::vector<RankPair> pairs;
-  for (size_t m = 1; m < found.size(); ++m) pairs.push_back({found[m].ranks, found[0].ranks});
+  for (size_t m = 1; m < ranks.size(); ++m) pairs.push_back({ranks[m], ranks[0]});
   const std::vector<Gain> gains = GainsOf(pairs, spec.queries, spec.bootstrap, pool);
   Measurement measurement{spec.direction, spec.split, {}, QueriesSha256(spec.queries)};
   for (size_t m = 0; m < spec.methods.size(); ++m) {
     MethodResult& result = measurement.results.emplace_back();
     result.method = spec.methods[m];
-    result.metrics = Summarize(found[m].ranks);
-    if (result.metrics.query_count > 0) {
-      result.map = found[m].average_precision / static_cast<double>(result.metrics.query_count);
-      result.ndcg = found[m].ndcg / static_cast<double>(result.metrics.query_count);
-    }
+    result.metrics = Summarize(ranks[m]);
     if (m > 0) result.gain = gains[m - 1];
-    result.ranks = std::move(found[m].ranks);
+    result.ranks = std::move(ranks[m]);
+    result.places = std::move(places[m]);
   }
   return measurement;
 }

@@ -24,20 +24,18 @@
 
 namespace sightline {
 
-// Hits of a list that are looked at, where nothing else is asked for: MRR and MAP are MRR@50 and
-// MAP@50.
+// Hits of a list that are looked at, where nothing else is asked for: MRR is MRR@50.
 inline constexpr int kListLength = 50;
 // Every recall has to be told by it.
 inline constexpr int kMinListLength = kRecallCutoffs.back();
-inline constexpr int kNdcgCutoff = 10;
 
-// Rank of the first hit that is right for `query`, from 1; 0 if none is.
+// Ranks of the first `most` hits that are right for `query`, from 1, in ascending order.
+std::vector<int> RelevantRanks(Direction direction, const Relevance& relevance,
+                               const EvaluationQuery& query, absl::Span<const Hit> hits,
+                               int64_t most);
+// That of the first one; 0 if none is.
 int FirstRelevant(Direction direction, const Relevance& relevance, const EvaluationQuery& query,
                   absl::Span<const Hit> hits);
-
-// Ranks of all hits that are right for it, in ascending order.
-std::vector<int> RelevantPlaces(Direction direction, const Relevance& relevance,
-                                const EvaluationQuery& query, absl::Span<const Hit> hits);
 
 // Of their pictures, texts and what they look for, in order: equal for the same questions with the
 // same right answers alone.
@@ -82,11 +80,10 @@ struct EarlierGain {
 struct MethodResult {
   Method method;
   RetrievalMetrics metrics;
-  // Means of AveragePrecisionOfList and NdcgOfList, this at kNdcgCutoff.
-  double map = 0;
-  double ndcg = 0;
   absl::optional<Gain> gain;  // over retrieval alone, which has none
-  std::vector<int> ranks;     // as FirstRelevant, in the order of the queries
+  // As RelevantRanks of all that is right, and FirstRelevant, in the order of the queries.
+  std::vector<std::vector<int>> places;
+  std::vector<int> ranks;
   std::vector<EarlierGain> over_earlier;
 };
 

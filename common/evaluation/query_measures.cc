@@ -94,16 +94,21 @@ QueryMeasures MeasureQuery(absl::Span<const TieGroup> groups, int ndcg_cutoff) {
   return measures;
 }
 
-double AveragePrecisionOfList(absl::Span<const int> places, int64_t relevant) {
-  double sum = 0;
-  for (size_t i = 0; i < places.size(); ++i) sum += Ratio(static_cast<int64_t>(i + 1), places[i]);
-  return sum / static_cast<double>(relevant);
-}
-
-double NdcgOfList(absl::Span<const int> places, int64_t relevant, int cutoff) {
-  double sum = 0;
-  for (const int place : places) sum += place <= cutoff ? Gain(place) : 0;
-  return sum / IdealDcg(relevant, cutoff);
+QueryMeasures MeasureList(absl::Span<const int> places, int64_t relevant, int length,
+                          int ndcg_cutoff) {
+  const int first = places.empty() ? 0 : places.front();
+  QueryMeasures measures = {};
+  for (size_t i = 0; i < kRecallCutoffs.size(); ++i) {
+    measures[kRecallAt1 + i] = RecallAt(first, kRecallCutoffs[i]);
+  }
+  measures[kReciprocalOfRank] = ReciprocalRank(first);
+  for (size_t i = 0; i < places.size(); ++i) {
+    measures[kAveragePrecision] += Ratio(static_cast<int64_t>(i + 1), places[i] * relevant);
+    if (places[i] <= ndcg_cutoff) measures[kNdcg] += Gain(places[i]);
+  }
+  measures[kNdcg] /= IdealDcg(relevant, ndcg_cutoff);
+  measures[kRank] = places.empty() ? length + 1 : first;
+  return measures;
 }
 
 }  // namespace sightline

@@ -40,11 +40,11 @@ absl::string_view MeasureName(int measure);
 // Of a query with the groups of RankRelevant, at least one; `ndcg_cutoff` >= 1.
 QueryMeasures MeasureQuery(absl::Span<const TieGroup> groups, int ndcg_cutoff);
 
-// The same of a list that may end before all of the `relevant` candidates have come, at least one:
-// `places` are those that are in it, from 1, in ascending order.  Whatever is behind it counts as
-// never found.
-double AveragePrecisionOfList(absl::Span<const int> places, int64_t relevant);
-double NdcgOfList(absl::Span<const int> places, int64_t relevant, int cutoff);
+// Of a list of the `length` best, which may end before all of the `relevant` candidates have come,
+// at least one: `places` are those of the ones that are in it, from 1, in ascending order.  What is
+// behind its end counts as never found, and for kRank as the next place.
+QueryMeasures MeasureList(absl::Span<const int> places, int64_t relevant, int length,
+                          int ndcg_cutoff);
 
 }  // namespace sightline
 

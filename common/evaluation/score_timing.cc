@@ -94,6 +94,23 @@ TimeSpread SpreadOf(std::vector<double> seconds) {
   return spread;
 }
 
+nlohmann::ordered_json TimeSpreadJson(const TimeSpread& spread) {
+  return {{"mean", spread.mean},
+          {"min", spread.least},
+          {"max", spread.most},
+          {"p95", spread.p95},
+          {"p99_99", spread.p99_99}};
+}
+
+absl::StatusOr<absl::optional<QueryTime>> ParseQueryTime(const nlohmann::json& object) {
+  ASSIGN_OR_RETURN(const absl::optional<double> seconds, SecondsAt(object, "seconds_per_query"));
+  if (!seconds.has_value()) return absl::optional<QueryTime>();
+  QueryTime time;
+  time.seconds = *seconds;
+  ASSIGN_OR_RETURN(time.spread, SpreadAt(object, "query_seconds"));
+  return absl::optional<QueryTime>(time);
+}
+
 absl::StatusOr<ScoreTiming> ParseScoreTiming(absl::string_view text, const MatrixItems& items) {
   const Json json =
       Json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);

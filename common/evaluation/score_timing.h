@@ -17,6 +17,7 @@
 #define SIGHTLINE_COMMON_EVALUATION_SCORE_TIMING_H_
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ struct TimeSpread {
 
 // REQUIRES: that there is a query.
 TimeSpread SpreadOf(std::vector<double> seconds);
+
+// As "query_seconds" above.
+nlohmann::ordered_json TimeSpreadJson(const TimeSpread& spread);
 
 // Of one matrix.  A value.
 struct ScoreTiming {
@@ -70,6 +74,10 @@ struct QueryTime {
   // does not follow from its terms'.
   absl::optional<TimeSpread> spread;
 };
+
+// What an object says of a query by "seconds_per_query", as it stands, and "query_seconds"; nothing
+// where the first is missing.  InvalidArgument, naming the key, for what is no number of seconds.
+absl::StatusOr<absl::optional<QueryTime>> ParseQueryTime(const nlohmann::json& object);
 
 // `retrieval` and `rerank` are the matrices whose scores a stage adds up: one, or an ensemble.
 // Retrieval scores all `image_count` images, reranking `depth` of them (0: there is none).  Nothing

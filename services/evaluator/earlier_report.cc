@@ -187,7 +187,7 @@ absl::StatusOr<const EarlierResults*> FindEarlier(const EarlierReport& earlier,
   };
   if (earlier.captions != captions) return differs("--captions was", earlier.captions, captions);
   if (earlier.list_length != spec.list_length) {
-    return differs("--list was", earlier.list_length, spec.list_length);
+    return differs("--list-length was", earlier.list_length, spec.list_length);
   }
   if (earlier.language != language) return differs("--language was", earlier.language, language);
   if (found->pool_size != pool_size) {

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/status_macros.h"
 #include "common/models/inference.h"
@@ -166,6 +167,10 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext
   options.precisions = StorePrecisions::All(flags.precision);
   ASSIGN_OR_RETURN(opened.store, EvaluationStore::Open(options, opened.pool.get(), call));
   return opened;
+}
+
+absl::Status WriteIfAsked(const std::string& path, const std::string& text) {
+  return path.empty() ? absl::OkStatus() : WriteFileAtomically(path, text);
 }
 
 }  // namespace sightline

@@ -68,6 +68,9 @@ struct OpenedStore {
 };
 absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext& call);
 
+// The errors of WriteFileAtomically; nothing without a path.
+absl::Status WriteIfAsked(const std::string& path, const std::string& text);
+
 }  // namespace sightline
 
 #endif  // SIGHTLINE_SERVICES_EVALUATOR_EVALUATOR_FLAGS_H_

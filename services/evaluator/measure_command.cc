@@ -13,12 +13,15 @@
 #include "common/clients/search_client.h"
 #include "common/dataset/open_corpus.h"
 #include "common/evaluation/item_splits.h"
+#include "common/evaluation/list_file.h"
 #include "common/evaluation/protocol.h"
 #include "common/evaluation/store_ranker.h"
 #include "common/log/progress.h"
 #include "services/evaluator/earlier_report.h"
 #include "services/evaluator/evaluator_flags.h"
+#include "services/evaluator/measured_lists.h"
 #include "services/evaluator/report.h"
+#include "services/evaluator/timed_search_client.h"
 
 namespace sightline {
 namespace {
@@ -33,7 +36,7 @@ struct MeasureFlags {
   std::vector<std::string> split;
   std::string depths = "10,20,50";
   std::string lambdas = "0.1,0.3,0.5,0.7,0.9";
-  std::string json;
+  std::string json, lists;
   int64_t limit = 0;  // all
   int64_t list_length = kListLength;
   BootstrapOptions bootstrap;
@@ -69,8 +72,12 @@ struct MeasureFlags {
         "intervals",
         &against);
     flags->String("json", "FILE", "write everything there, too", &json);
+    flags->String("lists", "FILE",
+                  "write there where each list has what is right, too, for `tables --lists`; with "
+                  "--captions all",
+                  &lists);
     flags->Int("limit", "queries of each split, evenly spread; default: all", 1, 1 << 30, &limit);
-    flags->Int("list", "hits of each list that are looked at; default 50", kMinListLength,
+    flags->Int("list-length", "hits of each list that are looked at; default 50", kMinListLength,
                limits::kMaxHits, &list_length);
     flags->Int("resamples", "of the bootstrap; default 10000", 100, 1000000, &bootstrap.resamples);
     flags->Int("seed", "of the bootstrap; default 1", 0, int64_t{1} << 53, &bootstrap.seed);
@@ -128,6 +135,25 @@ absl::Status CheckChoice(const MeasureFlags& flags, const MeasurePlan& plan) {
   return absl::OkStatus();
 }
 
+// Tables are as the papers count, of both directions and one pool.
+absl::Status CheckLists(const MeasureFlags& flags, const MeasurePlan& plan) {
+  if (flags.lists.empty()) return absl::OkStatus();
+  if (!flags.store.every_caption()) {
+    return absl::InvalidArgumentError("--lists needs --captions all");
+  }
+  if (flags.store.Directions().size() < 2) {
+    return absl::InvalidArgumentError("--lists needs both directions");
+  }
+  if (plan.splits.size() > 1) {
+    return absl::InvalidArgumentError("--lists is of one split; give one --split");
+  }
+  if (flags.limit > 0) {
+    return absl::InvalidArgumentError("--lists is of all queries; leave --limit out");
+  }
+  if (flags.lists != flags.json) return absl::OkStatus();
+  return absl::InvalidArgumentError("--lists and --json are one file; give each its own");
+}
+
 absl::StatusOr<MeasurePlan> MakePlan(const MeasureFlags& flags) {
   RETURN_IF_ERROR(flags.store.Check());
   RETURN_IF_ERROR(flags.fleet.Check());
@@ -141,6 +167,7 @@ absl::StatusOr<MeasurePlan> MakePlan(const MeasureFlags& flags) {
   ASSIGN_OR_RETURN(plan.splits, PlanSplits(flags));
   plan.every_combination = flags.all || flags.fleet.router.empty();
   RETURN_IF_ERROR(CheckChoice(flags, plan));
+  RETURN_IF_ERROR(CheckLists(flags, plan));
   return plan;
 }
 
@@ -190,10 +217,10 @@ class MeasureRun {
     MeasureReport report = EmptyReport();
     const std::unique_ptr<SearchClient> client =
         report.live ? MakeGrpcSearchClient(flags_.fleet.router) : nullptr;
+    TimedSearchClient timed(client.get());
     std::unique_ptr<Ranker> ranker;
     if (report.live) {
-      ranker =
-          std::make_unique<LiveRanker>(client.get(), flags_.fleet.RankerOptions(*opened_.store));
+      ranker = std::make_unique<LiveRanker>(&timed, flags_.fleet.RankerOptions(*opened_.store));
     } else {
       ranker = std::make_unique<StoreRanker>(opened_.store.get());
     }
@@ -201,11 +228,19 @@ class MeasureRun {
       ASSIGN_OR_RETURN(Measurement measurement, MeasureOne(spec, *ranker, call));
       report.measurements.push_back(std::move(measurement));
     }
+    if (!flags_.lists.empty()) {
+      const bool alone = report.live && flags_.fleet.parallel == 1;
+      lists_ = FormatListFile(
+          MeasuredLists(report, specs, opened_.store->relevance(), alone ? &timed : nullptr));
+    }
     if (flags_.choose) {
       ASSIGN_OR_RETURN(report.choices, Choose(report.measurements));
     }
     return report;
   }
+
+  // The file of its lists, if it is asked for.
+  const std::string& lists() const { return lists_; }
 
  private:
   absl::Status ReadSplits() {
@@ -305,7 +340,9 @@ class MeasureRun {
   const OpenedStore& opened_;
   Progress progress_;
   ItemSplits splits_;
+  std::string lists_;
 };
+
 
 }  // namespace
 
@@ -328,12 +365,12 @@ int RunMeasure(const std::vector<std::string>& args, const Console& console) {
   const CallContext call = CallContext::Unbounded();
   const absl::StatusOr<OpenedStore> opened = OpenStore(flags.store, call);
   if (!opened.ok()) return Fail(opened.status(), console);
-  const absl::StatusOr<MeasureReport> report =
-      MeasureRun(flags, *plan, *earlier, *opened).Run(call);
+  MeasureRun run(flags, *plan, *earlier, *opened);
+  const absl::StatusOr<MeasureReport> report = run.Run(call);
   if (!report.ok()) return Fail(report.status(), console);
   console.out << ReportText(*report, flags.all);
-  if (flags.json.empty()) return kSuccess;
-  const absl::Status written = WriteFileAtomically(flags.json, ReportJson(*report));
+  absl::Status written = WriteIfAsked(flags.json, ReportJson(*report));
+  if (written.ok()) written = WriteIfAsked(flags.lists, run.lists());
   return written.ok() ? kSuccess : Fail(written, console);
 }
 

@@ -37,21 +37,10 @@ std::vector<std::string> NameAndDepth(const Method& method, bool declared) {
           method.depth == 0 ? "-" : absl::StrCat(method.depth)};
 }
 
-// What the lists end before is told as such.
-std::string RankText(const absl::optional<double>& rank) {
-  return rank.has_value() ? absl::StrFormat("%.1f", *rank) : "-";
-}
-
-std::vector<std::string> Row(const MethodResult& result, bool declared, bool every_caption) {
+std::vector<std::string> Row(const MethodResult& result, bool declared) {
   std::vector<std::string> row = NameAndDepth(result.method, declared);
   for (const double recall : result.metrics.recall) row.push_back(Percent(recall));
   row.push_back(absl::StrFormat("%.4f", result.metrics.mrr));
-  if (every_caption) {
-    row.push_back(absl::StrFormat("%.4f", result.map));
-    row.push_back(absl::StrFormat("%.4f", result.ndcg));
-    row.push_back(RankText(MedianRank(result.ranks)));
-    row.push_back(RankText(MeanRank(result.ranks)));
-  }
   row.push_back(result.gain.has_value() ? Points(result.gain->recall[0]) : "");
   row.push_back(result.gain.has_value() ? Fractions(result.gain->mrr) : "");
   return row;
@@ -113,10 +102,6 @@ Json GainJson(const Gain& gain) {
   return json;
 }
 
-Json RankJson(const absl::optional<double>& rank) {
-  return rank.has_value() ? Json(*rank) : Json();
-}
-
 Json MethodJson(const MethodResult& result, bool declared) {
   Json json = {{"name", MethodText(result.method)}, {"depth", result.method.depth}};
   if (result.method.depth > 0) json.update(CombinationJson(result.method.combination));
@@ -125,10 +110,6 @@ Json MethodJson(const MethodResult& result, bool declared) {
     json["recall"][absl::StrCat(kRecallCutoffs[i])] = result.metrics.recall[i];
   }
   json["mrr"] = result.metrics.mrr;
-  json["map"] = result.map;
-  json["ndcg"] = result.ndcg;
-  json["median_rank"] = RankJson(MedianRank(result.ranks));
-  json["mean_rank"] = RankJson(MeanRank(result.ranks));
   if (result.gain.has_value()) json["minus_retrieval"] = GainJson(*result.gain);
   for (const EarlierGain& earlier : result.over_earlier) {
     Json minus = {{"name", earlier.name}, {"depth", earlier.depth}};
@@ -288,27 +269,19 @@ std::string ReportText(const MeasureReport& report, bool all) {
   const std::string sure =
       absl::StrCat("[", absl::StrFormat("%g", 100 * report.bootstrap.confidence), " %]");
   for (const Measurement& measurement : report.measurements) {
-    std::vector<Table::Column> columns = {{"method"},
-                                          {"depth", true},
-                                          {"R@1", true},
-                                          {"R@5", true},
-                                          {"R@10", true},
-                                          {"R@20", true},
-                                          {absl::StrCat("MRR@", report.list_length), true}};
-    if (report.every_caption) {
-      columns.push_back({absl::StrCat("MAP@", report.list_length), true});
-      columns.push_back({absl::StrCat("NDCG@", kNdcgCutoff), true});
-      columns.push_back({"median rank", true});
-      columns.push_back({"mean rank", true});
-    }
-    columns.push_back({absl::StrCat("R@1 gain ", sure), true});
-    columns.push_back({absl::StrCat("MRR gain ", sure), true});
-    Table table(std::move(columns));
+    Table table({{"method"},
+                 {"depth", true},
+                 {"R@1", true},
+                 {"R@5", true},
+                 {"R@10", true},
+                 {"R@20", true},
+                 {absl::StrCat("MRR@", report.list_length), true},
+                 {absl::StrCat("R@1 gain ", sure), true},
+                 {absl::StrCat("MRR gain ", sure), true}});
     const auto& declared = report.target(measurement.direction).declared;
     for (const MethodResult& result : measurement.results) {
       const bool is_declared = IsDeclared(result.method, declared);
-      if (!IsShown(result.method, is_declared, all)) continue;
-      table.AddRow(Row(result, is_declared, report.every_caption));
+      if (IsShown(result.method, is_declared, all)) table.AddRow(Row(result, is_declared));
     }
     absl::StrAppend(&text, text.empty() ? "" : "\n", Title(report, measurement),
                     table.ToString(/*indent=*/2));

@@ -46,14 +46,6 @@ double NumberAt(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_number() ? found->get<double>() : 0;
 }
 
-nlohmann::json SpreadJson(const TimeSpread& spread) {
-  return {{"mean", spread.mean},
-          {"min", spread.least},
-          {"max", spread.most},
-          {"p95", spread.p95},
-          {"p99_99", spread.p99_99}};
-}
-
 class ScoresRun {
  public:
   ScoresRun(const ScoresFlags& flags, const ScoresPlan& plan)
@@ -279,7 +271,7 @@ class ScoresRun {
     if (time_.has_value()) {
       json["seconds_per_query"] = time_->seconds;
       json["pairs_per_query"] = time_->needed_pairs;
-      json["query_seconds"] = SpreadJson(spread_);
+      json["query_seconds"] = TimeSpreadJson(spread_);
       if (Extrapolated()) json["extrapolated_from"] = time_->pairs;
     }
     return json.dump(2) + "\n";

@@ -19,7 +19,9 @@
 #include "common/evaluation/score_origin.h"
 #include "common/evaluation/score_timing.h"
 #include "common/log/progress.h"
+#include "services/evaluator/evaluator_flags.h"
 #include "services/evaluator/tables_flags.h"
+#include "services/evaluator/tables_lists.h"
 #include "services/evaluator/tables_page.h"
 #include "services/evaluator/tables_report.h"
 
@@ -288,9 +290,13 @@ class TablesRun {
   std::map<std::string, std::vector<ScoreTiming>> timings_;  // of a matrix, or of all its members
 };
 
-absl::Status Write(const std::string& path, const std::string& text) {
-  return path.empty() ? absl::OkStatus() : WriteFileAtomically(path, text);
+absl::StatusOr<TablesReport> Report(const TablesFlags& flags, const TablesPlan& plan,
+                                    std::ostream& err) {
+  if (plan.lists.empty()) return TablesRun(flags, plan).Run(err);
+  ComputePool threads(flags.threads);
+  return TablesOfLists(flags, plan, &threads);
 }
+
 
 }  // namespace
 
@@ -308,12 +314,12 @@ int RunTables(const std::vector<std::string>& args, const Console& console) {
   if (!plan.ok()) {
     return UsageError(kTablesCommand, std::string(plan.status().message()), console);
   }
-  const absl::StatusOr<TablesReport> report = TablesRun(flags, *plan).Run(console.err);
+  const absl::StatusOr<TablesReport> report = Report(flags, *plan, console.err);
   if (!report.ok()) return Fail(report.status(), console);
   console.out << TablesText(*report);
-  absl::Status written = Write(flags.json, TablesJson(*report));
-  if (written.ok()) written = Write(flags.csv, TablesCsv(*report));
-  if (written.ok()) written = Write(flags.page, TablesPage(*report));
+  absl::Status written = WriteIfAsked(flags.json, TablesJson(*report));
+  if (written.ok()) written = WriteIfAsked(flags.csv, TablesCsv(*report));
+  if (written.ok()) written = WriteIfAsked(flags.page, TablesPage(*report));
   return written.ok() ? kSuccess : Fail(written, console);
 }
 

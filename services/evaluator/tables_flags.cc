@@ -46,10 +46,44 @@ absl::StatusOr<std::pair<std::string, std::string>> NamedValue(const std::string
   return named;
 }
 
+// What says how matrices rank is not for lists, which have been ranked.
+absl::Status PlanLists(const TablesFlags& flags, TablesPlan* plan) {
+  const std::pair<absl::string_view, bool> given[] = {
+      {"matrix", !flags.matrices.empty()},
+      {"pairs", !flags.pairs.empty()},
+      {"ensemble", !flags.ensembles.empty()},
+      {"runs", !flags.runs.empty()},
+      {"policies", !flags.policies.empty()},
+      {"protocol", !flags.protocol.empty()},
+      {"depths", !flags.depths.empty()},
+      {"lambdas", !flags.lambdas.empty()},
+      {"rerank-scores", !flags.rerank_scores.empty()},
+      {"ties", !flags.ties.empty()},
+      {"languages", !flags.languages.empty()},
+      {"seconds", !flags.seconds.empty()}};
+  for (const auto& [flag, is_given] : given) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " is for matrices; --lists have been ranked, and say the rest"));
+  }
+  std::set<std::string> seen;
+  for (const std::string& file : flags.lists) {
+    if (!file.empty() && seen.insert(file).second) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--lists: '", file, "' is no file that is given once"));
+  }
+  plan->lists = flags.lists;
+  return absl::OkStatus();
+}
+
 absl::Status PlanScores(const TablesFlags& flags, TablesPlan* plan, std::set<std::string>* names) {
   if (flags.matrices.empty()) {
-    return absl::InvalidArgumentError("give --matrix NAME=FILE.npy");
+    return absl::InvalidArgumentError("give --matrix NAME=FILE.npy, or --lists FILE");
   }
+  if (!flags.families.empty()) {
+    return absl::InvalidArgumentError("--families is for --lists; --pairs says those of matrices");
+  }
+  if (flags.pairs.empty()) return absl::InvalidArgumentError("give --pairs FILE.jsonl");
   for (const std::string& text : flags.matrices) {
     ASSIGN_OR_RETURN(auto named, Within("--matrix", NamedValue(text, names)));
     plan->matrices.push_back({std::move(named.first), std::move(named.second)});
@@ -184,7 +218,7 @@ absl::Status PlanLanguages(const TablesFlags& flags, TablesPlan* plan) {
 absl::Status PlanLayouts(const TablesFlags& flags, TablesPlan* plan) {
   for (const std::string& name : Words(flags.layouts)) {
     ASSIGN_OR_RETURN(const PaperLayout* const layout, Within("--layout", FindLayout(name)));
-    if (layout->of_languages() && plan->languages.empty()) {
+    if (layout->of_languages() && plan->languages.empty() && plan->lists.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--layout: ", name, " has a column for each language; give --languages"));
     }
@@ -222,7 +256,9 @@ std::string PathOf(const std::string& file) {
 // What is read, with what lies beside it, is not to be written over, nor what was just written.
 absl::Status CheckOutputs(const TablesFlags& flags, const TablesPlan& plan) {
   std::map<std::string, std::string> named_by;
-  named_by.emplace(PathOf(flags.pairs), "--pairs");
+  for (const std::string& file : plan.lists) named_by.emplace(PathOf(file), "--lists");
+  if (!flags.families.empty()) named_by.emplace(PathOf(flags.families), "--families");
+  if (!flags.pairs.empty()) named_by.emplace(PathOf(flags.pairs), "--pairs");
   if (!plan.protocol.file.empty()) named_by.emplace(PathOf(plan.protocol.file), "--protocol");
   for (const TablesPlan::Matrix& matrix : plan.matrices) {
     for (const std::string& file : {matrix.file, TimingPath(matrix.file)}) {
@@ -247,6 +283,15 @@ absl::Status CheckOutputs(const TablesFlags& flags, const TablesPlan& plan) {
 }  // namespace
 
 void TablesFlags::Define(Flags* flags) {
+  flags->Strings("lists", "FILE",
+                 "instead of matrices what `measure --lists` wrote, of a fleet or of this process; "
+                 "repeatable: several of one language are folds, of several a table each",
+                 &lists);
+  flags->String(
+      "families", "FILE",
+      "with --lists: a picture's id, a tab and its family's a line; default: each picture "
+      "alone",
+      &families);
   flags->Strings("matrix", "NAME=FILE.npy",
                  "float32 scores, a row for each image and a column for each caption; repeatable",
                  &matrices);
@@ -300,21 +345,26 @@ void TablesFlags::Define(Flags* flags) {
 
 absl::StatusOr<TablesPlan> PlanTables(const TablesFlags& flags) {
   TablesPlan plan;
-  std::set<std::string> names;
-  RETURN_IF_ERROR(PlanScores(flags, &plan, &names));
-  if (flags.pairs.empty()) return absl::InvalidArgumentError("give --pairs FILE.jsonl");
-  RETURN_IF_ERROR(PlanPolicies(flags, names, &plan));
-  RETURN_IF_ERROR(PlanLanguages(flags, &plan));
+  if (flags.lists.empty()) {
+    std::set<std::string> names;
+    RETURN_IF_ERROR(PlanScores(flags, &plan, &names));
+    RETURN_IF_ERROR(PlanPolicies(flags, names, &plan));
+    RETURN_IF_ERROR(PlanLanguages(flags, &plan));
+    RETURN_IF_ERROR(PlanSeconds(flags, names, &plan));
+  } else {
+    RETURN_IF_ERROR(PlanLists(flags, &plan));
+  }
   RETURN_IF_ERROR(PlanLayouts(flags, &plan));
-  RETURN_IF_ERROR(PlanSeconds(flags, names, &plan));
-  ASSIGN_OR_RETURN(plan.protocol, Within("--protocol", ParseProtocol(flags.protocol)));
+  const std::string protocol = flags.protocol.empty() ? "whole" : flags.protocol;
+  ASSIGN_OR_RETURN(plan.protocol, Within("--protocol", ParseProtocol(protocol)));
   if (!flags.rerank_scores.empty()) {
     ASSIGN_OR_RETURN(plan.rerank_kind,
                      Within("--rerank-scores", ParseScoreKind(flags.rerank_scores)));
   }
   plan.measure = flags.measure;
   bool expected = false, full = false, text_first = false;
-  RETURN_IF_ERROR(OneOf("ties", flags.ties, "order", "expected", &expected));
+  RETURN_IF_ERROR(
+      OneOf("ties", flags.ties.empty() ? "order" : flags.ties, "order", "expected", &expected));
   RETURN_IF_ERROR(OneOf("recall", flags.recall, "1,5,10", "5,10,20", &full));
   RETURN_IF_ERROR(OneOf("columns", flags.columns, "tr-ir", "ir-tr", &text_first));
   plan.measure.ties = expected ? TieRule::kExpectedRank : TieRule::kCandidateOrder;

@@ -20,11 +20,11 @@
 namespace sightline {
 
 struct TablesFlags {
-  std::vector<std::string> matrices, ensembles, runs, policies, languages, layouts, seconds;
-  std::string pairs;
-  std::string protocol = "whole";
+  std::vector<std::string> matrices, ensembles, runs, policies, languages, layouts, seconds, lists;
+  std::string pairs, families;
+  std::string protocol;                        // empty: whole
   std::string depths, lambdas, rerank_scores;  // empty: not given
-  std::string ties = "order";
+  std::string ties;                            // empty: order
   std::string columns = "tr-ir";
   std::string recall = "1,5,10";
   std::string json, csv, page;
@@ -54,6 +54,7 @@ struct TablesPlan {
     std::vector<Method> methods;
   };
 
+  std::vector<std::string> lists;  // files; if there are any, there are no matrices
   std::vector<Matrix> matrices;
   std::vector<Ensemble> ensembles;
   std::vector<Policy> policies;

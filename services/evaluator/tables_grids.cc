@@ -30,7 +30,7 @@ std::string Sure(const TablesReport& report) {
 // How many there are in a pool: "1 000", or "2 to 6" where pools differ.
 std::string SizesOf(const TablePart& part, Direction direction) {
   const auto size = [direction](const EvaluationPool& pool) {
-    return static_cast<int64_t>(pool.candidates(direction).size());
+    return pool.candidate_count(direction);
   };
   int64_t least = size(part.pools.front()), most = least;
   for (const EvaluationPool& pool : part.pools) {
@@ -47,9 +47,10 @@ std::string PartTitle(const TablesReport& report, size_t part) {
   const TablePart& own = report.parts[part];
   std::string title = Printable(report.protocol, 0);
   if (!own.language.empty()) absl::StrAppend(&title, ", ", Printable(own.language, 0));
-  if (own.pools.size() > 1)
+  if (own.pools.size() > 1) {
     absl::StrAppend(&title, ", mean of ", WithThousands(static_cast<int64_t>(own.pools.size())),
                     " pools");
+  }
   const auto& queries = report.rows.front().parts[part].queries;
   absl::StrAppend(&title, ": ", WithThousands(queries[0]), " captions look for ",
                   SizesOf(own, Direction::kTextToImage), " images, ", WithThousands(queries[1]),
@@ -129,6 +130,15 @@ TableGrid LanguageGrid(const TablesReport& report) {
     grid.rows.push_back(std::move(cells));
   }
   return grid;
+}
+
+std::string ListsNote(const TablesReport& report) {
+  if (report.queries_beyond_lists == 0) return "";
+  return absl::StrCat(
+      "Lists end at ", WithThousands(report.list_length), ", and those of ",
+      WithThousands(report.queries_beyond_lists),
+      " queries lack something that is right. It counts as never found, and for ranks as the next "
+      "place: longer lists can only find more.");
 }
 
 std::string TimeNote(const TablesReport& report) {

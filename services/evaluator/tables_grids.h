@@ -22,6 +22,8 @@ TableGrid LanguageGrid(const TablesReport& report);
 
 // What the times are of, and what their stars say; empty where no time is known.
 std::string TimeNote(const TablesReport& report);
+// What lists end before; empty where each has all that is right.
+std::string ListsNote(const TablesReport& report);
 
 }  // namespace sightline
 

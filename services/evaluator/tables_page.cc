@@ -67,8 +67,9 @@ std::string Head(const TablesReport& report) {
                                                     : "in the order of the file.");
   std::string html = absl::StrCat("<h1>Retrieval by protocol ", XmlText(report.protocol), "</h1>\n",
                                   PageParagraph("lead", lead));
-  const std::string note = TimeNote(report);
-  if (!note.empty()) html += PageParagraph("quiet", note);
+  for (const std::string& note : {TimeNote(report), ListsNote(report)}) {
+    if (!note.empty()) html += PageParagraph("quiet", note);
+  }
   if (report.parts.size() > kMostDrawnParts) {
     html += PageParagraph("quiet", absl::StrCat("The first ", kMostDrawnParts, " of ",
                                                 report.parts.size(), " languages have plots."));

@@ -37,13 +37,7 @@ Json ValueJson(const PartRow& row, int index) {
 Json TimeJson(const QueryTime& time) {
   Json json = {{"seconds_per_query", time.seconds}, {"computed", time.computed}};
   if (time.encoding_seconds.has_value()) json["encoding_seconds"] = *time.encoding_seconds;
-  if (time.spread.has_value()) {
-    json["query_seconds"] = {{"mean", time.spread->mean},
-                             {"min", time.spread->least},
-                             {"max", time.spread->most},
-                             {"p95", time.spread->p95},
-                             {"p99_99", time.spread->p99_99}};
-  }
+  if (time.spread.has_value()) json["query_seconds"] = TimeSpreadJson(*time.spread);
   return json;
 }
 
@@ -87,17 +81,22 @@ Json SettingsJson(const TablesReport& report) {
   Json matrices = Json::object(), ensembles = Json::object();
   for (const auto& [name, file] : report.matrices) matrices[name] = file;
   for (const auto& [name, members] : report.ensembles) ensembles[name] = members;
-  return {{"matrices", matrices},
-          {"ensembles", ensembles},
-          {"protocol", report.protocol},
-          {"ties", expected ? "expected" : "order"},
-          {"recall_cutoffs",
-           {kRecallCutoffs[first], kRecallCutoffs[first + 1], kRecallCutoffs[first + 2]}},
-          {"ndcg_cutoff", report.measure.ndcg_cutoff},
-          {"bootstrap",
-           {{"resamples", report.bootstrap.resamples},
-            {"seed", report.bootstrap.seed},
-            {"confidence", report.bootstrap.confidence}}}};
+  Json json = {{"matrices", matrices},
+               {"ensembles", ensembles},
+               {"protocol", report.protocol},
+               {"ties", expected ? "expected" : "order"},
+               {"recall_cutoffs",
+                {kRecallCutoffs[first], kRecallCutoffs[first + 1], kRecallCutoffs[first + 2]}},
+               {"ndcg_cutoff", report.measure.ndcg_cutoff},
+               {"bootstrap",
+                {{"resamples", report.bootstrap.resamples},
+                 {"seed", report.bootstrap.seed},
+                 {"confidence", report.bootstrap.confidence}}}};
+  if (report.lists.empty()) return json;
+  json["lists"] = report.lists;
+  json["list_length"] = report.list_length;
+  json["queries_beyond_lists"] = report.queries_beyond_lists;
+  return json;
 }
 
 std::string Number(double value) {
@@ -221,8 +220,10 @@ std::string TablesText(const TablesReport& report) {
     absl::StrAppend(&text, text.empty() ? "" : "\n", InLayout(*layout, report));
   }
   if (report.layouts.empty()) text = InOurs(report);
-  const std::string note = TimeNote(report);
-  return note.empty() ? text : absl::StrCat(text, "\n", note, "\n");
+  for (const std::string& note : {TimeNote(report), ListsNote(report)}) {
+    if (!note.empty()) absl::StrAppend(&text, "\n", note, "\n");
+  }
+  return text;
 }
 
 std::string TablesJson(const TablesReport& report) {
@@ -233,8 +234,8 @@ std::string TablesJson(const TablesReport& report) {
     const TablePart& own = report.parts[part];
     Json table = {{"language", own.language},
                   {"pool_count", own.pools.size()},
-                  {"image_count", own.pools.front().images.size()},
-                  {"caption_count", own.pools.front().captions.size()},
+                  {"image_count", own.pools.front().candidate_count(Direction::kTextToImage)},
+                  {"caption_count", own.pools.front().candidate_count(Direction::kImageToText)},
                   {"methods", Json::array()}};
     for (size_t m = 0; m < report.rankings.size(); ++m) {
       Json method = RankingJson(report.rankings[m]);

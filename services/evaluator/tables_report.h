@@ -2,6 +2,7 @@
 #ifndef SIGHTLINE_SERVICES_EVALUATOR_TABLES_REPORT_H_
 #define SIGHTLINE_SERVICES_EVALUATOR_TABLES_REPORT_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,9 @@ struct TablesReport {
   };
 
   std::vector<std::pair<std::string, std::string>> matrices, ensembles;  // by name: files, A+B
+  std::vector<std::string> lists;    // files, where there are no matrices
+  int list_length = 0;               // where they end
+  int64_t queries_beyond_lists = 0;  // of which a list lacks something that is right
   std::string protocol;
   MatrixMeasureOptions measure;
   RecallTriple recall = RecallTriple::k1To10;

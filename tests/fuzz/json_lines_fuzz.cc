@@ -1,15 +1,17 @@
-// Any bytes as the files of JSON lines that the programs read.  The first byte chooses: 's'
-// the evaluator's splits, 't' a load test's trace, 'w' the trainer's texts, anything else
-// questions.
+// Any bytes as the files of JSON lines that the programs read.  The first byte chooses: 'l' a
+// measurement's lists, 's' the evaluator's splits, 't' a load test's trace, 'w' the trainer's
+// texts, anything else questions.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/evaluation/item_splits.h"
+#include "common/evaluation/list_file.h"
 #include "common/evaluation/questions.h"
 #include "loadtest/schedule/trace.h"
 #include "services/trainer/text_list.h"
@@ -27,6 +29,25 @@ void CheckSplits(absl::string_view text) {
     return;
   }
   for (const auto& item : *splits) Require(!item.first.empty());
+}
+
+void CheckLists(absl::string_view text) {
+  const auto lists = sightline::ParseListFile(text);
+  if (!lists.ok()) {
+    Require(absl::IsInvalidArgument(lists.status()));
+    return;
+  }
+  Require(lists->times.size() == lists->methods.size());
+  for (const auto& queries : lists->queries) {
+    Require(!queries.empty());
+    for (const sightline::ListedQuery& query : queries) {
+      Require(query.places.size() == lists->methods.size());
+      for (const std::vector<int>& places : query.places) {
+        Require(static_cast<int64_t>(places.size()) <= query.relevant);
+        Require(places.empty() || (places.front() >= 1 && places.back() <= lists->list_length));
+      }
+    }
+  }
 }
 
 void CheckQuestions(absl::string_view text) {
@@ -75,6 +96,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const absl::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0]) {
+    case 'l':
+      CheckLists(text);
+      break;
     case 's':
       CheckSplits(text);
       break;

@@ -28,20 +28,6 @@ TEST_CASE("the extremes are exact") {
   REQUIRE(Summarize({}).mrr == 0);
 }
 
-TEST_CASE("mean and median rank are told where the lists tell them") {
-  REQUIRE(MeanRank({3, 1, 8}) == Approx(4));
-  REQUIRE(MedianRank({8, 1, 3}) == 3);
-  REQUIRE(MedianRank({8, 1, 3, 4}) == 3.5);
-  REQUIRE(MedianRank({7}) == 7);
-  // Behind the end of a list.
-  REQUIRE_FALSE(MeanRank({3, 0, 8}).has_value());
-  REQUIRE(MedianRank({3, 0, 8}) == 8);
-  REQUIRE_FALSE(MedianRank({3, 0, 8, 0}).has_value());
-  REQUIRE_FALSE(MedianRank({0, 0, 1}).has_value());
-  REQUIRE_FALSE(MeanRank({}).has_value());
-  REQUIRE_FALSE(MedianRank({}).has_value());
-}
-
 TEST_CASE("a scan of every list gives the same shares") {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {

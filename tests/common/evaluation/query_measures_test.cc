@@ -95,27 +95,34 @@ TEST_CASE("without ties both rules say the same, digit for digit") {
 TEST_CASE("a list that has all that is relevant is measured as a whole ranking") {
   std::mt19937 random(4);
   for (int round = 0; round < 100; ++round) {
-    std::vector<float> scores(1 + random() % 60);
+    const int length = 1 + random() % 60;
+    std::vector<float> scores(length);
     std::iota(scores.rbegin(), scores.rend(), 0.0f);  // a candidate stands at its place
-    std::vector<int> relevant = SomeOf(static_cast<int>(scores.size()), random), places;
+    std::vector<int> relevant = SomeOf(length, random), places;
     std::sort(relevant.begin(), relevant.end());
     for (const int candidate : relevant) places.push_back(candidate + 1);
     const int cutoff = 1 + random() % 15;
-    const QueryMeasures whole = Fast(scores, relevant, TieRule::kCandidateOrder, cutoff);
-    const auto count = static_cast<int64_t>(places.size());
-    REQUIRE(AveragePrecisionOfList(places, count) == Approx(whole[kAveragePrecision]));
-    REQUIRE(NdcgOfList(places, count, cutoff) == Approx(whole[kNdcg]));
+    RequireEqual(MeasureList(places, static_cast<int64_t>(places.size()), length, cutoff),
+                 Fast(scores, relevant, TieRule::kCandidateOrder, cutoff));
   }
 }
 
-TEST_CASE("what a list lacks counts as never found") {
-  REQUIRE(AveragePrecisionOfList({1, 4}, 5) == Approx((1 + 2.0 / 4) / 5));
-  REQUIRE(AveragePrecisionOfList({}, 2) == 0);
+TEST_CASE("what a list lacks counts as never found, and as the place behind its end") {
+  const QueryMeasures some = MeasureList({6, 11}, 3, 20, 10);
+  REQUIRE(some[kRecallAt5] == 0);
+  REQUIRE(some[kRecallAt10] == 1);
+  REQUIRE(some[kReciprocalOfRank] == Approx(1.0 / 6));
+  REQUIRE(some[kAveragePrecision] == Approx((1.0 / 6 + 2.0 / 11) / 3));
   const double ideal = 1 + 1 / std::log2(3.0) + 1 / std::log2(4.0);
-  REQUIRE(NdcgOfList({3, 11}, 3, 10) == Approx(1 / std::log2(4.0) / ideal));
-  REQUIRE(NdcgOfList({3, 11}, 3, 2) == 0);
-  REQUIRE(NdcgOfList({1, 2}, 5, 2) == 1);  // no list of two could have more
-  REQUIRE(NdcgOfList({}, 1, 10) == 0);
+  REQUIRE(some[kNdcg] == Approx(1 / std::log2(7.0) / ideal));
+  REQUIRE(some[kRank] == 6);
+  REQUIRE(MeasureList({1, 2}, 5, 20, 2)[kNdcg] == Approx(1));  // no two places could have more
+  const QueryMeasures none = MeasureList({}, 2, 20, 10);
+  REQUIRE(none[kRecallAt20] == 0);
+  REQUIRE(none[kReciprocalOfRank] == 0);
+  REQUIRE(none[kAveragePrecision] == 0);
+  REQUIRE(none[kNdcg] == 0);
+  REQUIRE(none[kRank] == 21);
 }
 
 TEST_CASE("infinite scores have their place") {

@@ -76,8 +76,17 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
   REQUIRE(refused({"compare", "--store", "s", "--recall", "0.9", "--effort", "9"}, "give one"));
   REQUIRE(refused({"measure", "--store", "s", "--depths", "10,10"}, "--depths: '10'"));
   REQUIRE(refused({"measure", "--store", "s", "--depths", "0"}, "--depths: '0'"));
-  REQUIRE(refused({"measure", "--store", "s", "--list", "19"}, "--list"));
-  REQUIRE(refused({"measure", "--store", "s", "--list", "1001"}, "--list"));
+  REQUIRE(refused({"measure", "--store", "s", "--list-length", "19"}, "--list-length"));
+  REQUIRE(refused({"measure", "--store", "s", "--list-length", "1001"}, "--list-length"));
+  REQUIRE(refused({"measure", "--store", "s", "--lists", "l"}, "--captions all"));
+  for (const auto& [flag, value, why] :
+       {std::tuple("--direction", "text-to-image", "both directions"),
+        {"--splits", "f", "one split"},
+        {"--limit", "3", "leave --limit out"},
+        {"--json", "l", "each its own"}}) {
+    REQUIRE(refused({"measure", "--store", "s", "--captions", "all", "--lists", "l", flag, value},
+                    why));
+  }
   REQUIRE(refused({"measure", "--store", "s", "--depths", ""}, "--depths: ''"));
   REQUIRE(refused({"measure", "--store", "s", "--lambdas", "0.1,1.5"}, "--lambdas: '1.5'"));
   REQUIRE(refused({"measure", "--store", "s", "--lambdas", "nan"}, "--lambdas: 'nan'"));

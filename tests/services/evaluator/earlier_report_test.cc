@@ -116,7 +116,7 @@ TEST_CASE("other queries, pools, splits and directions are refused") {
   REQUIRE(refused(FindEarlier(earlier, spec, 9, "first", "de").status(),
                   "--language was then en and now de"));
   spec.list_length = 20;
-  REQUIRE(refused(Find(earlier, spec).status(), "--list was then 50 and now 20"));
+  REQUIRE(refused(Find(earlier, spec).status(), "--list-length was then 50 and now 20"));
   spec = ThreeQueries();
   spec.split = Split::kHeldOut;
   REQUIRE(refused(Find(earlier, spec).status(), "nothing is told of text_to_image, held_out"));
