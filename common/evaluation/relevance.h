@@ -64,7 +64,8 @@ class Relevance {
   bool IsRelevant(Direction direction, const EvaluationQuery& query,
                   const std::string& hit_id) const;
 
-  // How many items are right for `query`, one of Queries, at least one.
+  // How many items are right for `query`, one of Queries, at least one: of those that the captions
+  // name, whatever else an index holds or lacks.
   int64_t RelevantCount(Direction direction, const EvaluationQuery& query) const;
 
  private:

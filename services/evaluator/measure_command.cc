@@ -343,7 +343,6 @@ class MeasureRun {
   std::string lists_;
 };
 
-
 }  // namespace
 
 int RunMeasure(const std::vector<std::string>& args, const Console& console) {

@@ -297,7 +297,6 @@ absl::StatusOr<TablesReport> Report(const TablesFlags& flags, const TablesPlan& 
   return TablesOfLists(flags, plan, &threads);
 }
 
-
 }  // namespace
 
 int RunTables(const std::vector<std::string>& args, const Console& console) {
