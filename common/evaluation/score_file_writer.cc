@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,8 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/base/checksum.h"
 #include "common/base/files.h"
 #include "common/base/status_macros.h"
 
@@ -18,6 +21,7 @@ namespace {
 
 constexpr int64_t kMostMatrixBytes = int64_t{1} << 40;
 constexpr int64_t kMostStateBytes = 1 << 20;
+constexpr int64_t kBlockBytes = 1 << 20;
 
 std::string PartPath(const std::string& path) {
   return absl::StrCat(path, ".part");
@@ -94,7 +98,8 @@ absl::Status ScoreFileWriter::TakeUp() {
   };
   const auto json = nlohmann::json::parse(state, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("job") || !json["job"].is_string() ||
-      !json.contains("rows") || !json["rows"].is_number_integer()) {
+      !json.contains("rows") || !json["rows"].is_number_integer() || !json.contains("crc32c") ||
+      !json["crc32c"].is_number_unsigned()) {
     return refused("is damaged");
   }
   const auto job = json["job"].get<std::string>();
@@ -116,7 +121,24 @@ absl::Status ScoreFileWriter::TakeUp() {
       header != header_) {
     return refused("is of another shape");
   }
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(sum_, SumOfPart());
+  return json["crc32c"].get<uint64_t>() == sum_ ? absl::OkStatus() : refused("is damaged");
+}
+
+absl::StatusOr<uint32_t> ScoreFileWriter::SumOfPart() const {
+  uint32_t sum = 0;
+  int64_t offset = static_cast<int64_t>(header_.size());
+  const int64_t end = offset + rows_done_ * RowBytes(columns_);
+  std::string block(kBlockBytes, '\0');
+  while (offset < end) {
+    const auto most = static_cast<size_t>(std::min<int64_t>(kBlockBytes, end - offset));
+    const ssize_t count = ::pread(file_.get(), &block[0], most, offset);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return FileError("read", part_, count < 0 ? errno : EIO);
+    sum = ExtendCrc32c(sum, absl::string_view(block).substr(0, static_cast<size_t>(count)));
+    offset += count;
+  }
+  return sum;
 }
 
 absl::Status ScoreFileWriter::WriteAt(int64_t offset, const char* bytes, int64_t count) const {
@@ -135,6 +157,7 @@ absl::Status ScoreFileWriter::WriteState() const {
   if (::fdatasync(file_.get()) != 0) return FileError("sync", part_, errno);
   const nlohmann::json json = {{"job", job_},
                                {"rows", rows_done_},
+                               {"crc32c", sum_},
                                {"encoding_seconds", costs_.encoding_seconds},
                                {"scoring_seconds", costs_.scoring_seconds},
                                {"pairs", costs_.pairs}};
@@ -142,9 +165,11 @@ absl::Status ScoreFileWriter::WriteState() const {
 }
 
 absl::Status ScoreFileWriter::Append(absl::Span<const float> rows, const ScoreCosts& costs) {
-  const auto bytes = static_cast<int64_t>(rows.size() * sizeof(float));
+  const absl::string_view bytes(reinterpret_cast<const char*>(rows.data()),
+                                rows.size() * sizeof(float));
   RETURN_IF_ERROR(WriteAt(static_cast<int64_t>(header_.size()) + rows_done_ * RowBytes(columns_),
-                          reinterpret_cast<const char*>(rows.data()), bytes));
+                          bytes.data(), static_cast<int64_t>(bytes.size())));
+  sum_ = ExtendCrc32c(sum_, bytes);
   rows_done_ += static_cast<int64_t>(rows.size()) / columns_;
   costs_.Add(costs);
   return WriteState();

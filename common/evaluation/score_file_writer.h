@@ -5,8 +5,8 @@
 //   while (writer->rows_done() < images) RETURN_IF_ERROR(writer->Append(rows, costs));
 //   RETURN_IF_ERROR(writer->Commit());
 //
-// Until Commit the rows lie in `<path>.part`, and `<path>.part.json` says how many there are and of
-// which job.
+// Until Commit the rows lie in `<path>.part`, and `<path>.part.json` says how many there are, with
+// a checksum, and of which job.
 #ifndef SIGHTLINE_COMMON_EVALUATION_SCORE_FILE_WRITER_H_
 #define SIGHTLINE_COMMON_EVALUATION_SCORE_FILE_WRITER_H_
 
@@ -57,6 +57,8 @@ class ScoreFileWriter {
   absl::Status Begin();
   absl::Status TakeUp();
   absl::Status WriteState() const;
+  // Of the rows that are done, as they lie there.
+  absl::StatusOr<uint32_t> SumOfPart() const;
   absl::Status WriteAt(int64_t offset, const char* bytes, int64_t count) const;
 
   const std::string path_, part_, state_;
@@ -64,6 +66,7 @@ class ScoreFileWriter {
   const std::string job_, header_;
   const Descriptor file_;
   int64_t rows_done_ = 0;
+  uint32_t sum_ = 0;  // CRC-32C of the rows that are done
   ScoreCosts costs_;
 };
 

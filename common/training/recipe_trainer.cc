@@ -343,16 +343,18 @@ class RecipeTrainer {
   RecipeWindow window_;
 };
 
-absl::StatusOr<std::unique_ptr<TrainingWorld>> MeetOthers(const TrainingWorldOptions& options,
-                                                          c10::Device device,
+absl::StatusOr<std::unique_ptr<TrainingWorld>> MeetOthers(const RecipeJob& job, c10::Device device,
                                                           RecipeObserver* observer,
                                                           const CallContext& call) {
+  const TrainingWorldOptions& options = job.world;
   if (options.size > 1) {
     observer->OnNote(absl::StrCat(
         "process ", options.rank, " of ", options.size, " meets the others at ", options.host, ":",
         options.port, ", for which it waits up to ", absl::FormatDuration(options.timeout)));
   }
+  if (job.on_meeting) job.on_meeting(true);
   auto world = TrainingWorld::Join(options, device);
+  if (job.on_meeting) job.on_meeting(false);
   if (world.ok()) {
     if (options.size > 1) {
       observer->OnNote(absl::StrCat("process ", options.rank, " of ", options.size,
@@ -374,7 +376,7 @@ absl::StatusOr<RecipeResult> Train(const RecipeJob& job, RecipeObserver* observe
                                    const CallContext& call) {
   ASSIGN_OR_RETURN(const c10::Device device, TrainingDeviceOf(job.device, job.world.local_rank));
   ASSIGN_OR_RETURN(const std::unique_ptr<TrainingWorld> world,
-                   MeetOthers(job.world, device, observer, call));
+                   MeetOthers(job, device, observer, call));
   auto learner = LoadLearner(job, device);
   RETURN_IF_ERROR(world->Agree(learner.status()));
   RecipeTrainer trainer(job, *std::move(learner), device, world.get(), observer, call);

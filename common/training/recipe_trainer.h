@@ -21,6 +21,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -97,6 +98,9 @@ struct RecipeJob {
   int threads = 0;
   // Which of the processes this one is, and where they meet.
   TrainingWorldOptions world;
+  // Told when this process begins to wait for the others there, which hears of no cancellation, and
+  // when it has waited.  May be empty.
+  std::function<void(bool waits)> on_meeting;
   // Empty for none.  A folder that this job has for itself: on start the newest sound checkpoint in
   // it is taken up, and the two newest are kept.  Of several processes the first one alone looks
   // there, and the others get from it what it has found.

@@ -27,8 +27,8 @@ import sys
 import time
 
 import report
-from runner import (AGAIN, Failed, HERE, ROOT, built_programs, lines_of, lock, machine, made,
-                    put_folder, read, run, sum_of, write)
+from runner import (AGAIN, Failed, HERE, ROOT, built_programs, lines_of, lock, machine, made, number_of,
+                    parsed, put_folder, read, reports_of, run, sum_of, write)
 
 SLICES = ["plain", "binding", "relation", "count", "new_drawing", "new_combination"]
 SIBLINGS = ["colours_swapped", "relation_mirrored", "roles_swapped", "count", "object_replaced"]
@@ -58,8 +58,12 @@ class Rows:
     """What there is to do, by name, in an order in which each has what it needs."""
 
     def __init__(self, path=os.path.join(HERE, "rows.json"), folder=HERE):
-        spec, self.seed = json.loads(read(path)), 1
-        self.networks, self.measures, self.folder = spec["networks"], spec["measures"], folder
+        spec, self.seed = parsed(read(path) or "", path), 1
+        kinds = [spec.get(kind) if isinstance(spec, dict) else None for kind in ("networks", "measures")]
+        for row in [row for kind in kinds for row in (kind.values() if isinstance(kind, dict) else [None])]:
+            if not isinstance(row, dict):
+                raise Failed(f"{path} has no networks and measures, each with rows by name")
+        (self.networks, self.measures), self.folder = kinds, folder
         seen = set()
         for name in self.names():
             self._check(path, name)
@@ -106,8 +110,9 @@ class Rows:
         return os.path.join(self.folder, "weights", of_seed(self.seed), name)
 
     def result(self, name, seed=None):
-        text = read(self.result_path(name, seed))
-        return None if text is None else json.loads(text)
+        path = self.result_path(name, seed)
+        text = read(path)
+        return None if text is None else parsed(text, path)
 
     def seeds(self):
         """Of which there are results."""
@@ -184,7 +189,7 @@ class Claims:
         network = name in self.rows.networks
         # What all rows share is nobody's time.
         task = self.prepared(name) if network else self.prepared_measure(name)
-        before, began = float(read(self.seconds_path(name)) or 0), time.monotonic()
+        before, began = number_of(self.seconds_path(name)), time.monotonic()
         try:
             result = self.train(name, task) if network else self.measure(name, task)
         finally:
@@ -276,7 +281,7 @@ class Claims:
             put_folder(trained, self.rows.weights_path(name))
         if untrained:
             return {"network": bundle, "steps": 0, "development": None}
-        events = lines_of(os.path.join(self.work, "runs", name, "metrics.jsonl"))
+        events = reports_of(os.path.join(self.work, "runs", name, "metrics.jsonl"))
         best = [event for event in events if event["event"] == "development" and event["best"]]
         steps = [event for event in events if event["event"] == "step"]
         return {"network": bundle, "steps": steps[-1]["steps"] if steps else 0,
@@ -422,31 +427,36 @@ def do_rows(folder, names, rows, programs, device):
     handle.close()
 
 
-def parsed(arguments):
-    """Flags with their values, and what else there is; None where that is no command line."""
+def understood(arguments):
+    """Flags with their values, and what else there is."""
     flags, words, left = {"--seed": "1", "--device": "cpu"}, [], list(arguments)
     while left:
         word = left.pop(0)
         if word in ("--list", "--tables"):
             flags[word] = True
-        elif word in flags and left and not left[0].startswith("--"):
+        elif word in ("--seed", "--device"):
+            if not left or left[0].startswith("--"):
+                raise Failed(f"{word} has no value", 2)
             flags[word] = left.pop(0)
         elif word.startswith("--"):
-            return None
+            raise Failed(f"'{word}' is no flag", 2)
         else:
             words.append(word)
-    asked = "--list" in flags or "--tables" in flags
-    possible = SEED_FOLDER.fullmatch("seed_" + flags["--seed"]) and DEVICE.fullmatch(flags["--device"])
-    return (flags, words) if possible and (asked or words) else None
+    if not SEED_FOLDER.fullmatch("seed_" + flags["--seed"]):
+        raise Failed(f"--seed: '{flags['--seed']}' is no whole number from 1 to 999", 2)
+    if not DEVICE.fullmatch(flags["--device"]):
+        raise Failed(f"--device: '{flags['--device']}' is not cpu, cuda or cuda:N", 2)
+    alone = "--list" in flags or "--tables" in flags
+    if alone and words:
+        raise Failed(f"'{words[0]}' stands beside --list or --tables, which tell of all rows", 2)
+    if not alone and not words:
+        raise Failed("give a FOLDER", 2)
+    return flags, words
 
 
 def main(arguments, rows=None, programs=None):
-    understood = parsed(arguments)
-    if understood is None:
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    flags, words = understood
     try:
+        flags, words = understood(arguments)
         rows = rows or Rows()
         rows.seed = int(flags["--seed"])
         if "--list" in flags:
@@ -457,6 +467,8 @@ def main(arguments, rows=None, programs=None):
             do_rows(words[0], words[1:], rows, programs, flags["--device"])
     except Failed as failure:
         print(f"claims: {failure}", file=sys.stderr)
+        if failure.status == 2:
+            print(__doc__[__doc__.index("usage:"):].strip(), file=sys.stderr)
         return failure.status
     except KeyboardInterrupt:
         return AGAIN

@@ -1,5 +1,6 @@
 """What claims.py needs of the machine: its programs, files and locks."""
 
+import ctypes
 import fcntl
 import hashlib
 import json
@@ -32,13 +33,16 @@ def run(arguments):
         if child is not None:
             child.terminate()
 
+    # It ends, as by SIGTERM, if this process is killed.
+    prctl, death = ctypes.CDLL(None).prctl, 1
+
     # Before it begins: one that comes while it does is told to it then.
     before = {number: signal.signal(number, stop)
               for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         # In a group of its own: Ctrl-C reaches it once, through here.
-        with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True,
-                              start_new_session=True) as child:
+        with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, start_new_session=True,
+                              preexec_fn=lambda: prctl(death, signal.SIGTERM)) as child:
             if asked:
                 child.terminate()
             out = child.communicate()[0]
@@ -77,10 +81,40 @@ def read(path):
         return source.read()
 
 
+def parsed(text, where):
+    """JSON; Failed says where it stands if it is none."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Failed(f"{where} is no JSON: {error}") from error
+
+
 def lines_of(path):
     """JSON, an object a line."""
     with open(path, encoding="utf-8") as source:
-        return [json.loads(line) for line in source]
+        return [parsed(line, f"{path}, line {number},") for number, line in enumerate(source, start=1)]
+
+
+def reports_of(path):
+    """A run's metrics.  A kill or a full disk may have left half a line, which a run passes over."""
+    reports = []
+    for line in (read(path) or "").splitlines():
+        try:
+            report = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(report, dict) and "event" in report:
+            reports.append(report)
+    return reports
+
+
+def number_of(path):
+    """That a file has; 0 if there is none."""
+    text = read(path) or "0"
+    try:
+        return float(text)
+    except ValueError as error:
+        raise Failed(f"{path} has no number of seconds; remove it, or write what the row took") from error
 
 
 def sum_of(path):
@@ -104,7 +138,7 @@ def lock(folder):
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise Failed(f"another run works in {folder}; wait for it") from error
+        raise Failed(f"another run works in {folder}; wait for it", AGAIN) from error
     return handle
 
 

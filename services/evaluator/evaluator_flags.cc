@@ -1,6 +1,9 @@
 #include "services/evaluator/evaluator_flags.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -171,6 +174,14 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext
 
 absl::Status WriteIfAsked(const std::string& path, const std::string& text) {
   return path.empty() ? absl::OkStatus() : WriteFileAtomically(path, text);
+}
+
+absl::Status CheckCanWrite(const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  const auto slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  return FileError("write below", folder, errno);
 }
 
 }  // namespace sightline

@@ -70,6 +70,8 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext
 
 // The errors of WriteFileAtomically; nothing without a path.
 absl::Status WriteIfAsked(const std::string& path, const std::string& text);
+// Before hours of work: the error of a path below which nothing can be written.
+absl::Status CheckCanWrite(const std::string& path);
 
 }  // namespace sightline
 

@@ -359,6 +359,10 @@ int RunMeasure(const std::vector<std::string>& args, const Console& console) {
   if (!plan.ok()) {
     return UsageError(kMeasureCommand, std::string(plan.status().message()), console);
   }
+  for (const std::string& path : {flags.json, flags.lists}) {
+    const absl::Status writable = CheckCanWrite(path);
+    if (!writable.ok()) return Fail(writable, console);
+  }
   const absl::StatusOr<absl::optional<EarlierReport>> earlier = ReadEarlier(flags.against);
   if (!earlier.ok()) return Fail(earlier.status(), console);
   const CallContext call = CallContext::Unbounded();

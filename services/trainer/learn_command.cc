@@ -103,11 +103,23 @@ void TellOfCorpus(absl::string_view what, const PairCorpus& corpus, RecipeObserv
   for (const std::string& note : corpus.Notes()) observer->OnNote(absl::StrCat(what, ": ", note));
 }
 
+constexpr char kStopped[] = "stopped; the same command continues at the last checkpoint\n";
+
+// Nothing has been begun that is worth ending well.
+void Leave() {
+  (void)!::write(STDERR_FILENO, kStopped, sizeof(kStopped) - 1);
+  ::_exit(kRunAgain);
+}
+
 absl::StatusOr<RecipeResult> Learn(const LearnConfig& config, const TrainingWorldOptions& world,
                                    const Console& console) {
   ShutdownSignals signals;
   const CallContext call(Clock::Real(), absl::InfiniteFuture(), signals.cancellation());
-  ASSIGN_OR_RETURN(const LearnInput input, OpenLearnInput(config, world));
+  ASSIGN_OR_RETURN(LearnInput input, OpenLearnInput(config, world));
+  Cancellation::Registration leaves;
+  input.job.on_meeting = [&](bool waits) {
+    leaves = waits ? signals.cancellation()->OnCancel(Leave) : Cancellation::Registration();
+  };
   if (world.rank > 0) {
     NotesObserver notes(world.rank);
     return TrainByRecipe(input.job, &notes, call);
@@ -188,7 +200,7 @@ int RunLearn(const std::vector<std::string>& args, const Console& console) {
   }
   const absl::StatusOr<RecipeResult> result = Learn(*config, *world, console);
   if (absl::IsCancelled(result.status())) {
-    console.err << "stopped; the same command continues at the last checkpoint\n";
+    console.err << kStopped;
     return kRunAgain;
   }
   if (!result.ok()) return Fail(result.status(), console);

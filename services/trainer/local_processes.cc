@@ -180,9 +180,9 @@ int StatusOf(int rank, int wait_status) {
 
 // When those that are left are to be ended.  Those that have met one that has failed hear of its
 // end and end by themselves, perhaps with a checkpoint, which a signal would be a second one to;
-// those that have yet to meet it wait for `peer_timeout`, and are told twice: they look up only
-// then.  Nor does a second signal to this process leave any that can hear.  One that hangs, or that
-// somebody has stopped, hears nothing, and is killed.
+// those that have yet to meet it wait for `peer_timeout`, and are told.  Nor does a second signal
+// to this process leave any that can hear.  One that hangs, or that somebody has stopped, hears
+// nothing, and is killed.
 class Patience {
  public:
   void Begin(int status) { End(status == kRunAgain ? absl::Minutes(1) : kBetween); }

@@ -94,20 +94,32 @@ TEST_CASE("what is not this job's, or is damaged, is not gone on with") {
   REQUIRE(Begin(path)->Append(kFirst, {}).ok());
   REQUIRE_THAT(Refusal(path, "another"), Catch::Contains("(job, not another)"));
   const std::string state = *ReadFile(path + ".part.json");
-  for (const std::string damaged : {"", "{", "[]", "{}", R"({"job":"job","rows":"2"})",
-                                    R"({"job":"job","rows":2.5})", R"({"job":3,"rows":2})"}) {
+  for (const std::string damaged :
+       {"", "{", "[]", "{}", R"({"job":"job","rows":"2"})",
+        R"({"job":"job","rows":2.5,"crc32c":0})", R"({"job":3,"rows":2,"crc32c":0})",
+        R"({"job":"job","rows":2})"}) {
     REQUIRE(WriteFileAtomically(path + ".part.json", damaged).ok());
     REQUIRE_THAT(Refusal(path), Catch::Contains("is damaged"));
   }
   for (const std::string rows : {"-1", "3", "4", "9223372036854775807"}) {
-    REQUIRE(WriteFileAtomically(path + ".part.json", R"({"job":"job","rows":)" + rows + "}").ok());
+    REQUIRE(
+        WriteFileAtomically(path + ".part.json", R"({"job":"job","crc32c":0,"rows":)" + rows + "}")
+            .ok());
     REQUIRE_THAT(Refusal(path), Catch::Contains("is shorter than it was"));
   }
   REQUIRE(WriteFileAtomically(path + ".part.json", state).ok());
-  std::string part = *ReadFile(path + ".part");
-  part[part.find("(3,") + 1] = '7';
-  REQUIRE(WriteFileAtomically(path + ".part", part).ok());
+  const std::string part = *ReadFile(path + ".part");
+  std::string shaped = part;
+  shaped[shaped.find("(3,") + 1] = '7';
+  REQUIRE(WriteFileAtomically(path + ".part", shaped).ok());
   REQUIRE_THAT(Refusal(path), Catch::Contains("is of another shape"));
+  // One bit of a row that was done.
+  std::string flipped = part;
+  flipped[flipped.size() - 5] ^= 1;
+  REQUIRE(WriteFileAtomically(path + ".part", flipped).ok());
+  REQUIRE_THAT(Refusal(path), Catch::Contains("is damaged"));
+  REQUIRE(WriteFileAtomically(path + ".part", part).ok());
+  REQUIRE(Begin(path)->rows_done() == 2);
 }
 
 TEST_CASE("without a state, or without its rows, a run begins anew") {

@@ -14,6 +14,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 
 import cases
 import claims
@@ -123,8 +124,8 @@ class ClaimsTest(cases.Case):
     def run_rows(self, *words):
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = claims.main([os.path.join(self.folder, "work"), *words], self.rows(),
-                                 self.programs)
+            folder = [] if "--list" in words else [os.path.join(self.folder, "work")]
+            status = claims.main([*folder, *words], self.rows(), self.programs)
         return status, out.getvalue(), err.getvalue()
 
     def calls(self, command):
@@ -459,8 +460,64 @@ class ClaimsTest(cases.Case):
         os.makedirs(os.path.join(self.folder, "work"))
         with runner.lock(os.path.join(self.folder, "work")):
             status, _, err = self.run_rows("bi")
-        self.assertEqual(status, 1)
+        self.assertEqual(status, 75)
         self.assertIn("another run works in", err)
+
+    def test_half_a_line_of_metrics_is_passed_over(self):
+        self.assertEqual(runner.reports_of(os.path.join(self.folder, "nothing")), [])
+        path = os.path.join(self.folder, "metrics.jsonl")
+        with open(path, "w", encoding="utf-8") as metrics:
+            metrics.write('{"event": "step", "steps": 2}\n{"event": "st\n7\n{"event": "development"}\n')
+        self.assertEqual([report["event"] for report in runner.reports_of(path)],
+                         ["step", "development"])
+
+    def test_a_damaged_file_is_named(self):
+        def damage(name, text):
+            path = os.path.join(self.folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            runner.write(path, text)
+            return path
+        for text in ("{", "[]", "7", '{"networks": {"a": 7}, "measures": {}}', '{"networks": {}}'):
+            path = damage("rows/rows.json", text)
+            with self.assertRaisesRegex(runner.Failed, "rows/rows.json"):
+                claims.Rows(path, self.folder)
+        damage("clone/results/bi.json", '{"a')
+        status, _, err = self.run_rows("--list")
+        self.assertEqual(status, 1)
+        self.assertIn("clone/results/bi.json is no JSON", err)
+        os.remove(os.path.join(self.folder, "clone/results/bi.json"))
+        seconds = damage("work/bi.seconds", "abc")
+        status, _, err = self.run_rows("bi")
+        self.assertEqual(status, 1)
+        self.assertIn(f"{seconds} has no number of seconds", err)
+        with self.assertRaisesRegex(runner.Failed, "lines, line 2, is no JSON"):
+            runner.lines_of(damage("x/lines", "{}\n{\n"))
+
+    def test_a_wrong_command_line_says_what_is_wrong(self):
+        for words, said in ((["--seed", "1000"], "--seed: '1000'"), (["--seed"], "--seed has no value"),
+                            (["--device", "tpu"], "--device: 'tpu'"), (["--foo"], "'--foo' is no flag"),
+                            (["--list", "x"], "'x' stands beside")):
+            status, _, err = self.run_rows(*words)
+            self.assertEqual(status, 2)
+            self.assertIn(said, err)
+            self.assertIn("usage: deploy/scenes/claims.py", err)
+
+    def test_a_program_ends_with_who_started_it(self):
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            runner.run(["/bin/sh", "-c", f"echo $$ >{self.folder}/pid.tmp; "
+                        f"mv {self.folder}/pid.tmp {self.folder}/pid; exec sleep 60"])
+            os._exit(0)
+        path = os.path.join(self.folder, "pid")
+        while not os.path.exists(path):
+            time.sleep(0.01)
+        started = int(runner.read(path))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        # Init reaps it, or whoever takes its place.
+        while os.path.exists(f"/proc/{started}/cmdline") and runner.read(f"/proc/{started}/cmdline"):
+            time.sleep(0.01)
 
     def test_a_signal_is_the_program_s_to_end_by(self):
         # It writes what it has when it is told to end, and that is waited for.

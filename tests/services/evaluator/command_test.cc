@@ -116,6 +116,11 @@ TEST_CASE("a wrong command line is exit status 2 and says what is wrong") {
 TEST_CASE("files that are not there or lie are exit status 1") {
   TempDir dir;
   REQUIRE(Run({"measure", "--store", dir.path()}).status == 1);
+  // Before anything is measured.
+  const Ran nowhere = Run({"measure", "--store", Tiny().path, "--json", dir.File("no/such.json")});
+  REQUIRE(nowhere.status == 1);
+  REQUIRE(nowhere.out.empty());
+  REQUIRE(absl::StrContains(nowhere.err, "write below"));
   REQUIRE(Run({"questions", "--questions", "/no/such/file"}).status == 1);
   REQUIRE(WriteFileAtomically(dir.File("bad"), "{}").ok());
   const Ran questions = Run({"questions", "--questions", dir.File("bad")});
