@@ -54,16 +54,22 @@ def of_seed(seed):
     return "" if seed == 1 else f"seed_{seed}"
 
 
+def sections(path):
+    """The networks and the measures of a file, each by name."""
+    spec = parsed(read(path) or "", path)
+    found = [spec.get(name) if isinstance(spec, dict) else None for name in ("networks", "measures")]
+    for section in found:
+        if not isinstance(section, dict) or not all(isinstance(row, dict) for row in section.values()):
+            raise Failed(f"{path} has no networks and measures, each with rows by name")
+    return found
+
+
 class Rows:
     """What there is to do, by name, in an order in which each has what it needs."""
 
     def __init__(self, path=os.path.join(HERE, "rows.json"), folder=HERE):
-        spec, self.seed = parsed(read(path) or "", path), 1
-        kinds = [spec.get(kind) if isinstance(spec, dict) else None for kind in ("networks", "measures")]
-        for row in [row for kind in kinds for row in (kind.values() if isinstance(kind, dict) else [None])]:
-            if not isinstance(row, dict):
-                raise Failed(f"{path} has no networks and measures, each with rows by name")
-        (self.networks, self.measures), self.folder = kinds, folder
+        self.networks, self.measures = sections(path)
+        self.folder, self.seed = folder, 1
         seen = set()
         for name in self.names():
             self._check(path, name)
