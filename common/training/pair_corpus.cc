@@ -65,9 +65,10 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
   opened->NoteLeftOut(options.refused, opened->refused_);
   if (opened->captions_.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "no picture has a caption that is taken",
-        opened->notes_.empty() ? "; are the languages and the splits those of the corpora?"
-                               : absl::StrCat(": ", absl::StrJoin(opened->notes_, "; "))));
+        "no picture has a caption that is taken: of ", opened->seen_, " pictures ", opened->wanted_,
+        " are of the splits that are asked for, and captions are taken in ",
+        absl::StrJoin(options.languages, ", "), opened->notes_.empty() ? "" : "; ",
+        absl::StrJoin(opened->notes_, "; ")));
   }
   opened->soft_label_count_ = SoftLabelCountOf(opened->readers_);
   RETURN_IF_ERROR(opened->FindTwins());
@@ -101,7 +102,9 @@ absl::Status PairCorpus::Add(const CorpusReader& reader, int corpus,
   ASSIGN_OR_RETURN(CorpusListing listing, reader.List());
   NoteProblems(listing);
   for (CorpusItem& item : listing.items) {
+    ++seen_;
     if (options.wanted == nullptr || options.wanted(item)) {
+      ++wanted_;
       AddPicture({&reader, corpus, std::move(item), 0, 0, {}}, options);
     }
   }

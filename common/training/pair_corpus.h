@@ -143,6 +143,7 @@ class PairCorpus {
   std::vector<Picture> pictures_;
   std::vector<Caption> captions_;
   std::vector<std::string> notes_;
+  int64_t seen_ = 0, wanted_ = 0;  // pictures of the corpora; those of them that options want
   LeftOut blank_, refused_;
   int region_feature_size_ = 0;
   int soft_label_count_ = 0;

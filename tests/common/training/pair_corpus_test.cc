@@ -65,7 +65,13 @@ TEST_CASE("pictures without captions are kept for those who look for them among 
   REQUIRE(pairs->caption_count() == 5);
   REQUIRE(pairs->ReadPicture(1)->regions.features == std::vector<float>{2, 2});
   options.languages = {"fr"};
-  REQUIRE(Refusal(Just(Some()), options).find("no picture has a caption") == 0);
+  REQUIRE(
+      Refusal(Just(Some()), options) ==
+      "no picture has a caption that is taken: of 4 pictures 4 are of the splits that are asked "
+      "for, and captions are taken in fr");
+  options.wanted = [](const CorpusItem& item) { return item.item_id == "b"; };
+  REQUIRE(Refusal(Just(Some()), options).find("of 4 pictures 1 are of the splits") !=
+          std::string::npos);
 }
 
 TEST_CASE("regions of one of the kinds that a model takes are told of") {
