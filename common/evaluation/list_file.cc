@@ -21,7 +21,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 constexpr int64_t kMaxItems = std::numeric_limits<int>::max();
-constexpr size_t kMaxMethods = 10'000;
 constexpr size_t kMaxLanguageBytes = 64;
 constexpr Direction kDirections[] = {Direction::kTextToImage, Direction::kImageToText};
 
@@ -123,8 +122,8 @@ class Parser {
   absl::Status TakeMethods(const nlohmann::json& head) {
     const auto methods = head.find("methods");
     if (methods == head.end() || !methods->is_array() || methods->empty() ||
-        methods->size() > kMaxMethods) {
-      return IsNo("methods", absl::StrCat("list of 1 to ", kMaxMethods, " objects"));
+        methods->size() > kMaxListMethods) {
+      return IsNo("methods", absl::StrCat("list of 1 to ", kMaxListMethods, " objects"));
     }
     std::vector<Method> parsed;
     std::vector<absl::optional<QueryTime>> times;

@@ -4,6 +4,7 @@
 #define SIGHTLINE_COMMON_EVALUATION_LIST_FILE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,6 +17,10 @@
 #include "common/evaluation/score_timing.h"
 
 namespace sightline {
+
+// More than six hundred thousand captions by the methods that `measure` has of itself.
+inline constexpr int64_t kMaxListFileBytes = int64_t{1} << 28;
+inline constexpr size_t kMaxListMethods = 1000;
 
 struct ListedQuery {
   std::string image;     // that asks, or whose caption does

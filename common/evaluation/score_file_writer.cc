@@ -98,9 +98,11 @@ absl::Status ScoreFileWriter::TakeUp() {
   };
   const auto json = nlohmann::json::parse(state, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("job") || !json["job"].is_string() ||
-      !json.contains("rows") || !json["rows"].is_number_integer() || !json.contains("crc32c") ||
-      !json["crc32c"].is_number_unsigned()) {
+      !json.contains("rows") || !json["rows"].is_number_integer()) {
     return refused("is damaged");
+  }
+  if (!json.contains("crc32c") || !json["crc32c"].is_number_unsigned()) {
+    return refused("has no checksum, as of an older version");
   }
   const auto job = json["job"].get<std::string>();
   if (job != job_) return refused(absl::StrCat("is of other scores (", job, ", not ", job_, ")"));

@@ -16,7 +16,8 @@ weights/ROW: commit them, and no machine does it again.  What a row needs and FO
 is trained first; the result that it has stays.  A row that was stopped goes on when the same command is
 given again.
 
-exit status: 0 done, 1 something failed, 2 wrong usage, 75 interrupted; run it again.
+exit status: 0 done, 1 something failed, 2 wrong usage, 75 interrupted, or another run
+works in FOLDER; run it again.
 """
 
 import json
@@ -287,10 +288,13 @@ class Claims:
             put_folder(trained, self.rows.weights_path(name))
         if untrained:
             return {"network": bundle, "steps": 0, "development": None}
-        events = reports_of(os.path.join(self.work, "runs", name, "metrics.jsonl"))
+        path = os.path.join(self.work, "runs", name, "metrics.jsonl")
+        events = reports_of(path)
         best = [event for event in events if event["event"] == "development" and event["best"]]
         steps = [event for event in events if event["event"] == "step"]
-        return {"network": bundle, "steps": steps[-1]["steps"] if steps else 0,
+        if not steps:
+            raise Failed(f"{path} tells of no step")
+        return {"network": bundle, "steps": steps[-1]["steps"],
                 "development": best[-1] if best else None}
 
     def prepared_measure(self, name):

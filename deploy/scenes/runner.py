@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -33,8 +34,13 @@ def run(arguments):
         if child is not None:
             child.terminate()
 
-    # It ends, as by SIGTERM, if this process is killed.
-    prctl, death = ctypes.CDLL(None).prctl, 1
+    prctl, death, parent = ctypes.CDLL(None).prctl, 1, os.getpid()
+
+    def end_with_parent():
+        """It ends, as by SIGTERM, if this process is killed."""
+        prctl(death, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(AGAIN)
 
     # Before it begins: one that comes while it does is told to it then.
     before = {number: signal.signal(number, stop)
@@ -42,7 +48,7 @@ def run(arguments):
     try:
         # In a group of its own: Ctrl-C reaches it once, through here.
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, start_new_session=True,
-                              preexec_fn=lambda: prctl(death, signal.SIGTERM)) as child:
+                              preexec_fn=end_with_parent) as child:
             if asked:
                 child.terminate()
             out = child.communicate()[0]
@@ -78,7 +84,10 @@ def read(path):
     if not os.path.exists(path):
         return None
     with open(path, encoding="utf-8") as source:
-        return source.read()
+        try:
+            return source.read()
+        except UnicodeDecodeError as error:
+            raise Failed(f"{path} is no text: {error}") from error
 
 
 def parsed(text, where):
@@ -111,10 +120,9 @@ def reports_of(path):
 def number_of(path):
     """That a file has; 0 if there is none."""
     text = read(path) or "0"
-    try:
-        return float(text)
-    except ValueError as error:
-        raise Failed(f"{path} has no number of seconds; remove it, or write what the row took") from error
+    if not re.fullmatch(r"[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?\s*", text):
+        raise Failed(f"{path} has no number of seconds; remove it, or write what the row took")
+    return float(text)
 
 
 def sum_of(path):

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -177,11 +180,22 @@ absl::Status WriteIfAsked(const std::string& path, const std::string& text) {
 }
 
 absl::Status CheckCanWrite(const std::string& path) {
-  if (path.empty()) return absl::OkStatus();
-  const auto slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  std::error_code error;
+  const auto found = std::filesystem::status(path, error);
+  // A terminal, a pipe or what a shell has opened takes what comes.
+  const bool opened = absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/");
+  if (path.empty() || opened || (exists(found) && !is_regular_file(found))) return absl::OkStatus();
+  const std::string folder = std::filesystem::path(PathOf(path)).parent_path().string();
   if (::access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
   return FileError("write below", folder, errno);
+}
+
+std::string PathOf(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(file, error);
+  if (error) return file;
+  const std::string path = std::filesystem::weakly_canonical(whole, error).string();
+  return error ? file : path;
 }
 
 }  // namespace sightline

@@ -70,8 +70,10 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags, const CallContext
 
 // The errors of WriteFileAtomically; nothing without a path.
 absl::Status WriteIfAsked(const std::string& path, const std::string& text);
-// Before hours of work: the error of a path below which nothing can be written.
+// Before hours of work: the error of a file whose folder is not there or takes none.
 absl::Status CheckCanWrite(const std::string& path);
+// The same for all names of a file.
+std::string PathOf(const std::string& file);
 
 }  // namespace sightline
 

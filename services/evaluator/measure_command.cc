@@ -150,8 +150,14 @@ absl::Status CheckLists(const MeasureFlags& flags, const MeasurePlan& plan) {
   if (flags.limit > 0) {
     return absl::InvalidArgumentError("--lists is of all queries; leave --limit out");
   }
-  if (flags.lists != flags.json) return absl::OkStatus();
-  return absl::InvalidArgumentError("--lists and --json are one file; give each its own");
+  for (const auto& [flag, file] : {std::pair("--json", &flags.json),
+                                   {"--against", &flags.against},
+                                   {"--splits", &flags.splits}}) {
+    if (file->empty() || PathOf(*file) != PathOf(flags.lists)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--lists and ", flag, " are one file; give each its own"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<MeasurePlan> MakePlan(const MeasureFlags& flags) {
@@ -288,10 +294,23 @@ class MeasureRun {
       for (const absl::optional<Split> split : plan_.splits) {
         ASSIGN_OR_RETURN(MeasureSpec spec, SpecOf(direction, split));
         if (earlier_.has_value()) RETURN_IF_ERROR(Earlier(spec).status());
+        if (!flags_.lists.empty()) RETURN_IF_ERROR(CheckListable(spec));
         specs.push_back(std::move(spec));
       }
     }
     return specs;
+  }
+
+  static absl::Status CheckListable(const MeasureSpec& spec) {
+    if (spec.methods.size() > kMaxListMethods) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--lists has at most ", kMaxListMethods, " methods, and these are ",
+                       spec.methods.size(), "; give fewer --depths or --lambdas"));
+    }
+    if (!spec.queries.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat("there is no query of ",
+                                                      DirectionName(spec.direction), ", ",
+                                                      SplitText(spec.split), ", to make lists of"));
   }
 
   absl::StatusOr<MeasureSpec> SpecOf(Direction direction, absl::optional<Split> split) const {

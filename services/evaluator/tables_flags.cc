@@ -246,13 +246,6 @@ absl::Status PlanSeconds(const TablesFlags& flags, const std::set<std::string>& 
   return absl::OkStatus();
 }
 
-// The same for all names of a file.
-std::string PathOf(const std::string& file) {
-  std::error_code error;
-  const std::string path = std::filesystem::weakly_canonical(file, error).string();
-  return error ? file : path;
-}
-
 // What is read, with what lies beside it, is not to be written over, nor what was just written.
 absl::Status CheckOutputs(const TablesFlags& flags, const TablesPlan& plan) {
   std::map<std::string, std::string> named_by;

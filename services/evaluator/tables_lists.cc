@@ -45,9 +45,11 @@ class ListTables {
       report.rankings.push_back(
           {method.depth == 0 ? "retrieval" : "reranked", method, TimeOf(method)});
     }
-    for (const EvaluationPool& pool : report.parts.front().pools) {
-      report.asking.push_back({static_cast<int64_t>(pool.caption_queries.size()),
-                               static_cast<int>(pool.candidate_count(Direction::kTextToImage))});
+    for (const TablePart& part : report.parts) {
+      for (const EvaluationPool& pool : part.pools) {
+        report.asking.push_back({static_cast<int64_t>(pool.caption_queries.size()),
+                                 static_cast<int>(pool.candidate_count(Direction::kTextToImage))});
+      }
     }
     report.rows =
         MakeTable(report.parts, outcomes, items_, plan_.recall, flags_.bootstrap, threads);
@@ -57,7 +59,7 @@ class ListTables {
  private:
   absl::Status Read() {
     for (const std::string& path : plan_.lists) {
-      ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+      ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxListFileBytes));
       ASSIGN_OR_RETURN(ListFile file, Within(path, ParseListFile(text)));
       const int length = file.list_length;
       if (!files_.empty() && length != files_.front().list_length) {
@@ -163,24 +165,28 @@ class ListTables {
     const size_t place = PlaceOf(method, file);
     PoolOutcome outcome;
     for (const Direction direction : kDirections) {
+      // A list has no more than there is.
+      const int64_t all =
+          direction == Direction::kTextToImage ? file.image_count : file.caption_count;
+      const auto end = static_cast<int>(std::min<int64_t>(file.list_length, all));
       for (const ListedQuery& query : file.of(direction)) {
-        outcome.of(direction).push_back(MeasureList(query.places[place], query.relevant,
-                                                    file.list_length, plan_.measure.ndcg_cutoff));
+        outcome.of(direction).push_back(
+            MeasureList(query.places[place], query.relevant, end, plan_.measure.ndcg_cutoff));
       }
     }
     return outcome;
   }
 
-  static int64_t BeyondLists(const ListFile& file) {
+  int64_t BeyondLists(const ListFile& file) const {
+    const auto lacks = [&](const ListedQuery& query) {
+      return std::any_of(methods_.begin(), methods_.end(), [&](const Method& method) {
+        const std::vector<int>& places = query.places[PlaceOf(method, file)];
+        return static_cast<int64_t>(places.size()) < query.relevant;
+      });
+    };
     int64_t count = 0;
     for (const Direction direction : kDirections) {
-      count += std::count_if(file.of(direction).begin(), file.of(direction).end(),
-                             [](const ListedQuery& query) {
-                               const auto lacks = [&query](const std::vector<int>& places) {
-                                 return static_cast<int64_t>(places.size()) < query.relevant;
-                               };
-                               return std::any_of(query.places.begin(), query.places.end(), lacks);
-                             });
+      count += std::count_if(file.of(direction).begin(), file.of(direction).end(), lacks);
     }
     return count;
   }

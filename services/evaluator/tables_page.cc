@@ -61,10 +61,15 @@ std::string TimesHtml(const TablesReport& report) {
 }
 
 std::string Head(const TablesReport& report) {
-  const std::string lead = absl::StrCat(
-      "Intervals by ", report.bootstrap.resamples, " resamples of families of images; ties count ",
-      report.measure.ties == TieRule::kExpectedRank ? "by their expectation."
-                                                    : "in the order of the file.");
+  std::string lead =
+      absl::StrCat("Intervals by ", report.bootstrap.resamples, " resamples of families of images");
+  // In lists whoever made them has decided.
+  if (report.lists.empty()) {
+    absl::StrAppend(&lead, "; ties count ",
+                    report.measure.ties == TieRule::kExpectedRank ? "by their expectation"
+                                                                  : "in the order of the file");
+  }
+  lead += ".";
   std::string html = absl::StrCat("<h1>Retrieval by protocol ", XmlText(report.protocol), "</h1>\n",
                                   PageParagraph("lead", lead));
   for (const std::string& note : {TimeNote(report), ListsNote(report)}) {

@@ -93,6 +93,7 @@ Json SettingsJson(const TablesReport& report) {
                  {"seed", report.bootstrap.seed},
                  {"confidence", report.bootstrap.confidence}}}};
   if (report.lists.empty()) return json;
+  json.erase("ties");  // whoever made the lists has decided
   json["lists"] = report.lists;
   json["list_length"] = report.list_length;
   json["queries_beyond_lists"] = report.queries_beyond_lists;

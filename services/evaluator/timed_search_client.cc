@@ -14,7 +14,7 @@ void TimedSearchClient::SearchItems(const CallContext& call, SearchRequest reque
   const Key key = KeyOf({request.depth.value_or(0), request.combination.value_or(Combination())});
   const auto timed = [this, key, clock = call.clock(), begin = call.clock()->Now(),
                       done = std::move(done)](absl::StatusOr<SearchResult> result) {
-    if (result.ok()) Note(key, clock->Now() - begin);
+    if (result.ok() && result->degraded.empty()) Note(key, clock->Now() - begin);
     done(std::move(result));
   };
   client_->SearchItems(call, std::move(request), timed);

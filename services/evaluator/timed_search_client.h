@@ -16,7 +16,8 @@
 
 namespace sightline {
 
-// Thread-safe.  By the clock of each call, from the request to the answer; of refusals nothing.
+// Thread-safe.  By the clock of each call, from the request to the answer; of refusals
+// nothing, and nothing of degraded answers.
 class TimedSearchClient : public SearchClient {
  public:
   // `client` outlives this, and this its calls.

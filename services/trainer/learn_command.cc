@@ -1,5 +1,6 @@
 #include "services/trainer/learn_command.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -107,7 +108,8 @@ constexpr char kStopped[] = "stopped; the same command continues at the last che
 
 // Nothing has been begun that is worth ending well.
 void Leave() {
-  (void)!::write(STDERR_FILENO, kStopped, sizeof(kStopped) - 1);
+  pollfd errors = {STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&errors, 1, 0) == 1) (void)!::write(STDERR_FILENO, kStopped, sizeof(kStopped) - 1);
   ::_exit(kRunAgain);
 }
 

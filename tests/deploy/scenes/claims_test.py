@@ -464,7 +464,6 @@ class ClaimsTest(cases.Case):
         self.assertIn("another run works in", err)
 
     def test_half_a_line_of_metrics_is_passed_over(self):
-        self.assertEqual(runner.reports_of(os.path.join(self.folder, "nothing")), [])
         path = os.path.join(self.folder, "metrics.jsonl")
         with open(path, "w", encoding="utf-8") as metrics:
             metrics.write('{"event": "step", "steps": 2}\n{"event": "st\n7\n{"event": "development"}\n')
@@ -490,6 +489,13 @@ class ClaimsTest(cases.Case):
         status, _, err = self.run_rows("bi")
         self.assertEqual(status, 1)
         self.assertIn(f"{seconds} has no number of seconds", err)
+        for text in ("nan", "-1", "inf"):
+            with self.assertRaisesRegex(runner.Failed, "has no number of seconds"):
+                runner.number_of(damage("work/bi.seconds", text))
+        with open(seconds, "wb") as source:
+            source.write(b"\xff")
+        with self.assertRaisesRegex(runner.Failed, "bi.seconds is no text"):
+            runner.number_of(seconds)
         with self.assertRaisesRegex(runner.Failed, "lines, line 2, is no JSON"):
             runner.lines_of(damage("x/lines", "{}\n{\n"))
 
@@ -503,21 +509,37 @@ class ClaimsTest(cases.Case):
             self.assertIn("usage: deploy/scenes/claims.py", err)
 
     def test_a_program_ends_with_who_started_it(self):
+        path = os.path.join(self.folder, "pid")
         child = os.fork()
         if child == 0:
-            os.setsid()
-            runner.run(["/bin/sh", "-c", f"echo $$ >{self.folder}/pid.tmp; "
-                        f"mv {self.folder}/pid.tmp {self.folder}/pid; exec sleep 60"])
-            os._exit(0)
-        path = os.path.join(self.folder, "pid")
-        while not os.path.exists(path):
-            time.sleep(0.01)
+            try:
+                runner.run(["/bin/sh", "-c", f"echo $$ >{path}.tmp; mv {path}.tmp {path}; "
+                            "exec sleep 3600 >/dev/null 2>&1"])
+            finally:
+                os._exit(0)
+
+        def runs(process):
+            # One that has ended and that nobody has reaped has no words.
+            try:
+                with open(f"/proc/{process}/cmdline", "rb") as words:
+                    return bool(words.read())
+            except OSError:
+                return False
+
+        def await_that(done):
+            end = time.monotonic() + 60
+            while not done() and time.monotonic() < end:
+                time.sleep(0.01)
+            return done()
+        self.assertTrue(await_that(lambda: os.path.exists(path)))
         started = int(runner.read(path))
+        self.assertTrue(runs(started))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        # Init reaps it, or whoever takes its place.
-        while os.path.exists(f"/proc/{started}/cmdline") and runner.read(f"/proc/{started}/cmdline"):
-            time.sleep(0.01)
+        ended = await_that(lambda: not runs(started))
+        if not ended:
+            os.kill(started, signal.SIGKILL)
+        self.assertTrue(ended)
 
     def test_a_signal_is_the_program_s_to_end_by(self):
         # It writes what it has when it is told to end, and that is waited for.

@@ -19,10 +19,12 @@ TEST_CASE("a method's time is the median of the texts that it answered") {
   FakeClock clock;
   absl::Duration takes;
   absl::Status fails;
+  bool degraded = false;
   FakeSearchClient fleet([&](const SearchRequest&) -> absl::StatusOr<SearchResult> {
     clock.Advance(takes);
     if (!fails.ok()) return fails;
     SearchResult result;
+    if (degraded) result.degraded.emplace_back();
     result.hits = {HitOf("fish")};
     return result;
   });
@@ -45,6 +47,9 @@ TEST_CASE("a method's time is the median of the texts that it answered") {
   SearchRequest picture = Request(0);
   picture.query = ItemQuery{"images", "a"};
   REQUIRE(ask(picture, 100).ok());
+  degraded = true;
+  REQUIRE(ask(Request(0), 300).ok());
+  degraded = false;
   fails = absl::UnavailableError("busy");
   REQUIRE_FALSE(ask(Request(0), 200).ok());
   const auto time = client.TimeOf(Method());
