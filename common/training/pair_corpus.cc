@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<PairCorpus>> PairCorpus::Open(
   if (opened->captions_.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "no picture has a caption that is taken: of ", opened->seen_, " pictures ", opened->wanted_,
-        " are of the splits that are asked for, and captions are taken in ",
+        " are of the splits that are asked for, and the languages of captions that are taken are ",
         absl::StrJoin(options.languages, ", "), opened->notes_.empty() ? "" : "; ",
         absl::StrJoin(opened->notes_, "; ")));
   }

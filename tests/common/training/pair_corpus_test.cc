@@ -68,7 +68,7 @@ TEST_CASE("pictures without captions are kept for those who look for them among 
   REQUIRE(
       Refusal(Just(Some()), options) ==
       "no picture has a caption that is taken: of 4 pictures 4 are of the splits that are asked "
-      "for, and captions are taken in fr");
+      "for, and the languages of captions that are taken are fr");
   options.wanted = [](const CorpusItem& item) { return item.item_id == "b"; };
   REQUIRE(Refusal(Just(Some()), options).find("of 4 pictures 1 are of the splits") !=
           std::string::npos);
@@ -143,7 +143,7 @@ TEST_CASE("captions in which there is nothing to see are left out, and so are re
   auto none = std::make_unique<MadeUpCorpus>(2);
   none->Add(MadeUpItem("a", {"a fish"}), OneRegion(1));
   REQUIRE(absl::StrContains(Refusal(Just(std::move(none)), options),
-                            ": long captions were left out, 1 of them; the first is of a"));
+                            "; long captions were left out, 1 of them; the first is of a"));
   REQUIRE(some->Notes().back() == "long captions were left out, 1 of them; the first is of c");
 }
 
